@@ -1,0 +1,1 @@
+"""Tests of both packages. They mirror the source tree; `cluster` is the local Kubernetes that some of them run on."""

@@ -1,0 +1,176 @@
+"""Who may import whom, and which modules are pure: the rules as data, held against the sources."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted([*(ROOT / "webhook").rglob("*.py"), *(ROOT / "controllers").rglob("*.py")])
+
+# Prefix of a module -> prefixes of ours that it may import (beside its own).
+MAY_IMPORT = {
+    "webhook.names": (),
+    "webhook.errors": (),
+    "webhook.clock": (),
+    "webhook.logs": (),
+    "webhook.telemetry": (),
+    "webhook.objects": ("webhook.names", "webhook.errors", "webhook.admission.cluster"),
+    "webhook.admission.cluster": ("webhook.clock",),
+    "webhook.admission.registry": ("webhook.admission", "webhook.features", "webhook.names"),
+    "webhook.admission": (
+        "webhook.objects",
+        "webhook.names",
+        "webhook.errors",
+        "webhook.clock",
+        "webhook.logs",
+        "webhook.telemetry",
+    ),
+    "webhook.features": ("webhook.admission", "webhook.objects", "webhook.names", "webhook.errors"),
+    "webhook.serving": (
+        "webhook.admission",
+        "webhook.errors",
+        "webhook.clock",
+        "webhook.logs",
+        "webhook.telemetry",
+        "webhook.objects",
+    ),
+    "webhook.testing": ("webhook",),
+    "controllers.runtime": (
+        "webhook.objects",
+        "webhook.names",
+        "webhook.clock",
+        "webhook.logs",
+        "webhook.telemetry",
+        "webhook.admission.cluster",
+    ),
+    "controllers.testing": ("controllers", "webhook"),
+    "controllers": ("controllers", "webhook"),
+}
+
+# Third-party package -> the modules that may import it; the others go through them.
+IMPORTERS = {
+    "kubernetes": {"controllers.runtime.rest"},
+    "cheroot": {"webhook.serving.server"},
+    "jsonpatch": {"webhook.admission.verify"},
+    "jsonpointer": {"webhook.admission.verify"},
+    "yaml": {"webhook.objects.documents"},
+    "prometheus_client": {"webhook.telemetry"},
+}
+
+# The noun decides: no thread, clock, socket, log, lock, file or chance inside.
+PURE = (
+    "webhook.names",
+    "webhook.errors",
+    "webhook.objects",
+    "webhook.features",
+    "webhook.admission.cluster",
+    "webhook.admission.review",
+    "webhook.admission.draft",
+    "webhook.admission.service",
+    "webhook.admission.registry",
+    "webhook.admission.configurations",
+    "webhook.admission.verify",
+    "webhook.serving.framing",
+    "controllers.runtime.watch",
+    "controllers.runtime.backoff",
+    "controllers.runtime.projection",
+)
+IMPURE = {
+    "threading",
+    "time",
+    "socket",
+    "ssl",
+    "select",
+    "selectors",
+    "random",
+    "secrets",
+    "os",
+    "subprocess",
+    "logging",
+    "webhook.logs",
+}
+
+
+def module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module that *path* imports, also inside functions; not what only the type checker sees."""
+    tree = ast.parse(path.read_text())
+    hidden = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in hidden:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports hide where things live"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def within(name: str, prefix: str) -> bool:
+    return name == prefix or name.startswith(prefix + ".")
+
+
+def rule(name: str) -> tuple[str, tuple[str, ...]]:
+    key = max((prefix for prefix in MAY_IMPORT if within(name, prefix)), key=len)
+    return key, MAY_IMPORT[key]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module)
+def test_a_module_imports_only_what_its_layer_may(path: Path) -> None:
+    name = module(path)
+    if name in ("webhook", "controllers"):
+        return
+    own, allowed = rule(name)
+    ours = {imported for imported in imports(path) if imported.split(".")[0] in ("webhook", "controllers")}
+
+    wrong = {imported for imported in ours if not any(within(imported, prefix) for prefix in (own, *allowed))}
+
+    # `from webhook.objects import meta` also names the package itself.
+    wrong -= {
+        imported for imported in wrong if any(within(prefix, imported) for prefix in (own, *allowed)) and imported in PACKAGES
+    }
+    assert not wrong, f"{name} may import {allowed}"
+
+
+PACKAGES = {module(path) for path in SOURCES if path.name == "__init__.py"}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module)
+def test_a_package_has_one_importer(path: Path) -> None:
+    name = module(path)
+    for imported in imports(path):
+        importers = IMPORTERS.get(imported.split(".")[0])
+        assert importers is None or name in importers, f"{name} imports {imported}: go through {importers}"
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if any(within(module(path), prefix) for prefix in PURE)], ids=module)
+def test_what_decides_is_pure(path: Path) -> None:
+    assert not IMPURE & set(imports(path))
+
+
+def test_the_webhook_package_never_sees_the_controllers() -> None:
+    for path in SOURCES:
+        if module(path).startswith("webhook"):
+            assert not any(imported.startswith(("controllers", "kubernetes")) for imported in imports(path)), path
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module)
+def test_no_module_grows_past_its_concept(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    assert len(path.read_text().splitlines()) <= 400, "which concept is missing?"
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            assert (node.end_lineno or 0) - node.lineno < 50, f"{node.name} is too long"

@@ -1,0 +1,90 @@
+"""The whole of admission behind one function: a call comes in, a reply goes out.
+
+The same gate answers over TLS, under wsgiref, in `gatehouse review` and in the golden tests, so that the same review gives the
+same bytes everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from webhook.admission.cluster import Cluster
+from webhook.admission.interceptors import (
+    Admit,
+    Authenticate,
+    Call,
+    CheckBody,
+    Decide,
+    Exchange,
+    Handler,
+    Observe,
+    Recover,
+    Reply,
+    Route,
+    SetDeadline,
+    Verify,
+    decode,
+)
+from webhook.admission.registry import SERVICES
+from webhook.admission.service import BoundService, Service
+from webhook.admission.settings import Settings
+from webhook.clock import Clock
+from webhook.telemetry import Telemetry
+
+Interceptor = Callable[[Exchange, Handler], Reply]
+
+
+class Gate:
+    """Services bound to facts, behind their interceptors. Any thread may call it."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        cluster: Cluster,
+        telemetry: Telemetry,
+        clock: Clock,
+        *,
+        synced: Callable[[str], bool] = lambda cache: True,
+        services: Sequence[Service] = SERVICES,
+    ) -> None:
+        """synced: whether the cache of that name has synced; asked for every review of a service that reads it."""
+        self.settings = settings
+        self.services: tuple[BoundService, ...] = tuple(
+            service.bind(settings, cluster) for service in services if service.name not in settings.disabled
+        )
+        paths = {path: bound for bound in self.services for path in (bound.service.path, *bound.service.aliases)}
+        self._admit = Admit(settings.max_in_flight, synced, telemetry)
+        chain: list[Interceptor] = [
+            Observe(paths, telemetry, clock),
+            Recover(telemetry),
+            Route(paths),
+            SetDeadline(clock),
+            self._admit,
+            CheckBody(settings.body_limit_bytes),
+            decode,
+        ]
+        if settings.client_subjects is not None:
+            chain.insert(chain.index(self._admit) + 1, Authenticate(settings.client_subjects))
+        if settings.verify_patches:
+            chain.append(Verify(telemetry))
+        handler: Handler = Decide(clock)
+        for interceptor in reversed(chain):
+            handler = partial(_step, interceptor, handler)
+        self._handler = handler
+
+    def answer(self, call: Call) -> Reply:
+        """The reply to *call*. Never raises."""
+        return self._handler(Exchange(call))
+
+    def drain(self) -> None:
+        """Send every further review away (503, Retry-After, close)."""
+        self._admit.drain()
+
+    def in_flight(self) -> int:
+        """Reviews being decided at this moment."""
+        return self._admit.in_flight()
+
+
+def _step(interceptor: Interceptor, proceed: Handler, exchange: Exchange) -> Reply:
+    return interceptor(exchange, proceed)

@@ -1,0 +1,391 @@
+"""What stands before every service, one concern each: (exchange, next) -> Reply.
+
+An exchange starts with what the transport knows (`Call`) and gathers what the interceptors find out: service, deadline,
+request, answer. Order, outermost first (`gate.Gate` builds it):
+
+    observe      latency and status by service, one log line for what could not be decided
+    recover      AdmissionError -> its status; any other exception -> 500, never a denial
+    route        path -> service                                                            404, 405
+    deadline     `?timeout=` counted from accept, less a margin                             504
+    admit        drain, caches that the service reads, in-flight limit                      503
+    authenticate client certificate, where the operator asks for one                        401, 403
+    check_body   media type and size                                                        415, 413
+    decode       bytes -> AdmissionRequest                                                  400
+    verify       jsonpatch proves the patch (option), the answer becomes bytes
+    decide       the service
+
+Called by the worker threads, many at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qs
+
+import attrs
+import msgspec
+
+from webhook.admission import review
+from webhook.admission.review import AdmissionRequest
+from webhook.admission.service import Answer, BoundService, Context
+from webhook.admission.verify import misfit
+from webhook.clock import Clock, Deadline
+from webhook.errors import (
+    AdmissionError,
+    BadRequest,
+    DeadlineExceeded,
+    Internal,
+    Overloaded,
+    PermissionDenied,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+    UnknownPath,
+    WrongMediaType,
+    WrongMethod,
+)
+from webhook.logs import get_log
+from webhook.objects.durations import parse_duration_s
+from webhook.telemetry import Telemetry
+
+log = get_log("admission")
+
+# The API server starts its clock before it writes the request, and an answer needs time to get back: of the time it gives we
+# use all but this. It also rounds the time it sends up to whole seconds, which nobody can see from here.
+DEADLINE_MARGIN_S = 0.25
+# The API server gives at most 30 s (timeoutSeconds).
+LONGEST_DEADLINE_S = 30.0
+
+
+@attrs.frozen
+class Call:
+    """What the transport knows of a request."""
+
+    method: str
+    path: str
+    query: str
+    content_type: str
+    body: bytes  # at most one byte more than the limit
+    accepted_s: float  # monotonic, when its first byte arrived
+    client: str = ""  # common name of the verified client certificate, "" without one
+
+
+@attrs.frozen
+class Reply:
+    """What the transport sends back."""
+
+    status: int
+    body: bytes
+    headers: tuple[tuple[str, str], ...] = ()
+    close: bool = False  # end the connection, so that a retry reaches another replica
+
+    @property
+    def line(self) -> str:
+        """The status line's code and phrase."""
+        return f"{self.status} {HTTPStatus(self.status).phrase}"
+
+
+JSON_HEADERS = (("Content-Type", "application/json"),)
+
+
+@attrs.define
+class Exchange:
+    """One request on its way in and out. Used by one thread."""
+
+    call: Call
+    service: BoundService | None = None
+    deadline: Deadline | None = None
+    request: AdmissionRequest | None = None
+    answer: Answer | None = None
+
+
+Handler = Callable[[Exchange], Reply]
+
+
+def failure(error: AdmissionError) -> Reply:
+    """The reply to a review that could not be decided: a metav1.Status, which the API server shows to its client."""
+    headers: tuple[tuple[str, str], ...] = JSON_HEADERS
+    if error.retry_after_s is not None:
+        headers += (("Retry-After", str(error.retry_after_s)),)
+    if error.status == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers += (("Allow", "POST"),)
+    status = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": f"gatehouse: {error}",
+        "reason": error.code,
+        "code": error.status,
+    }
+    return Reply(error.status, msgspec.json.encode(status), headers, error.close)
+
+
+class Observe:
+    """Counts and times every exchange by path; remembers nothing of its content."""
+
+    def __init__(self, paths: Mapping[str, BoundService], telemetry: Telemetry, clock: Clock) -> None:
+        # controller-runtime's names, so that its dashboards work; its buckets start at 10 ns and are of no use.
+        latency = telemetry.histogram(
+            "controller_runtime_webhook_latency_seconds", "Time to answer an admission review", ["webhook"]
+        )
+        in_flight = telemetry.gauge(
+            "controller_runtime_webhook_requests_in_flight", "Admission reviews being answered", ["webhook"]
+        )
+        self._requests = telemetry.counter(
+            "controller_runtime_webhook_requests", "Admission reviews answered, by HTTP status", ["webhook", "code"]
+        )
+        self._decisions = telemetry.counter(
+            "gatehouse_admission_decisions", "What each rule decided, by reason", ["service", "rule", "reason"]
+        )
+        self._patched = telemetry.counter("gatehouse_admission_patched", "Answers that carried a patch", ["service"])
+        self._latency = {path: latency.labels(path) for path in paths}
+        self._in_flight = {path: in_flight.labels(path) for path in paths}
+        self._codes = {(path, 200): self._requests.labels(path, "200") for path in paths}
+        self._children: dict[tuple[str, str, str], Any] = {}  # written without a lock: labels() is idempotent
+        self._other = "other"  # label of unknown paths, which a scanner could make endless
+        for service in paths.values():
+            self._patched.labels(service.service.name)
+        self._clock = clock
+
+    def __call__(self, exchange: Exchange, proceed: Handler) -> Reply:
+        path = exchange.call.path
+        gauge = self._in_flight.get(path)
+        if gauge is not None:
+            gauge.inc()
+        try:
+            reply = proceed(exchange)
+        finally:
+            if gauge is not None:
+                gauge.dec()
+        known = gauge is not None
+        (self._codes.get((path, reply.status)) or self._code(path if known else self._other, reply.status)).inc()
+        if known:
+            self._latency[path].observe(max(0.0, self._clock.monotonic_s() - exchange.call.accepted_s))
+        if exchange.answer is not None and exchange.service is not None:
+            self._count(exchange.service.service.name, exchange.answer)
+            log.debug("answered", path=path, status=reply.status, uid=exchange.request.uid if exchange.request else "")
+        return reply
+
+    def _code(self, path: str, status: int) -> Any:
+        child = self._requests.labels(path, str(status))
+        if path != self._other:
+            self._codes[(path, status)] = child
+        return child
+
+    def _count(self, service: str, answer: Answer) -> None:
+        for rule, verdict in answer.verdicts:
+            key = (service, rule, verdict.reason.value)
+            child = self._children.get(key)
+            if child is None:
+                child = self._children[key] = self._decisions.labels(*key)
+            child.inc()
+        if answer.response.operations:
+            self._patched.labels(service).inc()
+
+
+class Recover:
+    """Turns every exception into a status. A caught exception is "could not decide", so failurePolicy rules."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        self._panics = telemetry.counter("controller_runtime_webhook_panics", "Exceptions caught while answering")
+
+    def __call__(self, exchange: Exchange, proceed: Handler) -> Reply:
+        try:
+            return proceed(exchange)
+        except AdmissionError as error:
+            fault = error
+        except RecursionError:
+            # Decoded close to the limit, then read a few frames deeper down.
+            fault = BadRequest("the body is nested too deeply")
+        except Exception as error:
+            self._panics.inc()
+            log.error("exception while answering a review", exc_info=error, **_facts(exchange))
+            return failure(Internal("internal error, see the log"))
+        log.warning("review not decided", status=fault.status, code=fault.code, message=str(fault), **_facts(exchange))
+        return failure(fault)
+
+
+class Route:
+    """Finds the service of the path."""
+
+    def __init__(self, paths: Mapping[str, BoundService]) -> None:
+        self._paths = paths
+
+    def __call__(self, exchange: Exchange, proceed: Handler) -> Reply:
+        service = self._paths.get(exchange.call.path)
+        if service is None:
+            raise UnknownPath(f"no service at {exchange.call.path[:200]}: have {', '.join(sorted(self._paths))}")
+        if exchange.call.method != "POST":
+            raise WrongMethod(f"{exchange.call.method[:20]}: reviews are sent by POST")
+        exchange.service = service
+        return proceed(exchange)
+
+
+class SetDeadline:
+    """Counts the caller's time from the moment its request arrived."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._known: dict[str, float] = {}  # query -> seconds; the API server sends the same few strings
+
+    def __call__(self, exchange: Exchange, proceed: Handler) -> Reply:
+        assert exchange.service is not None
+        limit_s = self._limit_s(exchange.call.query, float(exchange.service.service.timeout_s))
+        deadline = Deadline(exchange.call.accepted_s + limit_s - min(DEADLINE_MARGIN_S, limit_s / 2), self._clock)
+        if deadline.expired():
+            raise DeadlineExceeded(f"the caller gave {limit_s:g} s, which had passed before the review was read")
+        exchange.deadline = deadline
+        return proceed(exchange)
+
+    def _limit_s(self, query: str, default_s: float) -> float:
+        if not query:
+            return default_s
+        known = self._known.get(query)
+        if known is None:
+            known = _timeout_s(query, default_s)
+            if len(self._known) < 64:
+                self._known[query] = known
+        return known
+
+
+def _timeout_s(query: str, default_s: float) -> float:
+    """The seconds of `timeout=` in *query*; *default_s* when there is none or it cannot be read."""
+    try:
+        values = parse_qs(query, max_num_fields=16).get("timeout")
+        limit_s = parse_duration_s(values[-1]) if values else default_s
+    except ValueError:
+        return default_s
+    return min(limit_s, LONGEST_DEADLINE_S) if limit_s > 0 else default_s
+
+
+class Admit:
+    """Lets a review in while this replica can answer it: not draining, caches synced, not too many at once."""
+
+    def __init__(self, limit: int, synced: Callable[[str], bool], telemetry: Telemetry) -> None:
+        self._limit = limit
+        self._synced = synced
+        self._lock = threading.Lock()  # guards _counts
+        self._counts: dict[str, int] = {}
+        self._draining = False
+        self._rejected = telemetry.counter("gatehouse_admission_rejected", "Reviews sent away with 503", ["service", "why"])
+
+    def drain(self) -> None:
+        """From now on every review is sent to another replica. For good."""
+        self._draining = True
+
+    def in_flight(self) -> int:
+        """Reviews being decided."""
+        with self._lock:
+            return sum(self._counts.values())
+
+    def __call__(self, exchange: Exchange, proceed: Handler) -> Reply:
+        assert exchange.service is not None
+        name = exchange.service.service.name
+        if self._draining:
+            raise self._refusal(name, "draining", Unavailable("this replica is shutting down"))
+        for cache in exchange.service.service.caches:
+            if not self._synced(cache):
+                raise self._refusal(name, "unsynced", Unavailable(f"the {cache} cache has not synced yet"))
+        with self._lock:
+            count = self._counts.get(name, 0)
+            if count < self._limit:
+                self._counts[name] = count + 1
+        if count >= self._limit:
+            raise self._refusal(name, "overloaded", Overloaded(f"{name} is answering {count} reviews, its limit"))
+        try:
+            return proceed(exchange)
+        finally:
+            with self._lock:
+                self._counts[name] -= 1
+
+    def _refusal(self, service: str, why: str, error: AdmissionError) -> AdmissionError:
+        self._rejected.labels(service, why).inc()
+        return error
+
+
+class Authenticate:
+    """Lets only callers in whose verified client certificate bears one of *subjects* as common name."""
+
+    def __init__(self, subjects: frozenset[str]) -> None:
+        self._subjects = subjects
+
+    def __call__(self, exchange: Exchange, proceed: Handler) -> Reply:
+        if not exchange.call.client:
+            raise Unauthenticated("a client certificate is required")
+        # A chain alone proves nothing: every kubelet's certificate is signed by the cluster's CA.
+        if exchange.call.client not in self._subjects:
+            raise PermissionDenied(f"the client certificate's subject {exchange.call.client[:100]!r} is not allowed")
+        return proceed(exchange)
+
+
+class CheckBody:
+    """Media type and size."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit_bytes = limit_bytes
+
+    def __call__(self, exchange: Exchange, proceed: Handler) -> Reply:
+        content_type = exchange.call.content_type
+        if content_type != "application/json" and content_type.partition(";")[0].strip().lower() != "application/json":
+            raise WrongMediaType(f"content type {content_type[:100]!r}: reviews are application/json")
+        if len(exchange.call.body) > self._limit_bytes:
+            raise TooLarge(f"the body is larger than {self._limit_bytes} bytes")
+        return proceed(exchange)
+
+
+def decode(exchange: Exchange, proceed: Handler) -> Reply:
+    """Reads the review."""
+    exchange.request = review.decode(exchange.call.body)
+    return proceed(exchange)
+
+
+class Verify:
+    """Proves each patch with jsonpatch and drops one that does not fit, counted."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        self._misfits = telemetry.counter(
+            "gatehouse_admission_patch_misfits", "Patches dropped because they did not apply; a fault of ours", ["service"]
+        )
+
+    def __call__(self, exchange: Exchange, proceed: Handler) -> Reply:
+        reply = proceed(exchange)
+        answer, request, service = exchange.answer, exchange.request, exchange.service
+        if answer is None or request is None or service is None or not answer.response.operations:
+            return reply
+        why = misfit(exchange.call.body, answer.response.operations, answer.draft.object if answer.draft else None)
+        if why is None:
+            return reply
+        name = service.service.name
+        self._misfits.labels(name).inc()
+        log.error("patch dropped: it does not fit", service=name, why=why, uid=request.uid)
+        if not service.service.guards_availability:
+            raise Internal("the patch that was decided on does not fit the object")
+        exchange.answer = attrs.evolve(answer, response=attrs.evolve(answer.response, operations=()))
+        return Reply(200, review.encode(request, exchange.answer.response), JSON_HEADERS)
+
+
+class Decide:
+    """The innermost: the service answers."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def __call__(self, exchange: Exchange) -> Reply:
+        service, request, deadline = exchange.service, exchange.request, exchange.deadline
+        assert service is not None and request is not None and deadline is not None
+        context = Context(service.service.name, deadline, self._clock.wall_s(), request.user, request.dry_run)
+        answer = service.answer(request, context)
+        if deadline.expired():
+            raise DeadlineExceeded("the caller's time was used up before a decision")
+        exchange.answer = answer
+        return Reply(200, review.encode(request, answer.response), JSON_HEADERS)
+
+
+def _facts(exchange: Exchange) -> dict[str, Any]:
+    request = exchange.request
+    facts: dict[str, Any] = {"path": exchange.call.path[:200], "bytes": len(exchange.call.body)}
+    return facts | {"uid": request.uid, "subject": request.subject} if request is not None else facts

@@ -1,0 +1,172 @@
+"""What a service is: a path, the rules behind it, and the registrations that bring reviews to it.
+
+A `Service` is a row of the table in `registry`; binding it to settings and facts gives a `BoundService`, the typed unary
+`(AdmissionRequest, Context) -> AdmissionResponse`. Pure but for what a rule's facts do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Protocol
+
+import attrs
+
+from webhook.admission.cluster import Cluster
+from webhook.admission.draft import Draft
+from webhook.admission.review import AdmissionRequest, AdmissionResponse, Denial, Operations, User
+from webhook.admission.settings import Settings
+from webhook.clock import Deadline
+from webhook.errors import BadRequest
+from webhook.names import Reason
+
+NODES_CACHE = "nodes"
+PODS_CACHE = "pods"
+
+
+@attrs.frozen
+class Context:
+    """What surrounds one request."""
+
+    service: str
+    deadline: Deadline
+    now_s: float  # wall clock, seconds since the epoch, for the age of things
+    user: User
+    dry_run: bool
+
+
+@attrs.frozen
+class Verdict:
+    """What one rule made of a request. What it changed stands in the draft."""
+
+    reason: Reason
+    message: str = ""  # subject and fact; "" when the reason says it all
+    denial: Denial | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class Rule(Protocol):
+    """One rule: decides about a request and edits the draft. Called by many threads at once."""
+
+    name: ClassVar[str]
+
+    def __call__(self, request: AdmissionRequest, draft: Draft, context: Context) -> Verdict:
+        """Decide. Raises MalformedObject (400) on a field of a type that the API forbids."""
+
+
+@attrs.frozen
+class Match:
+    """One line of a registration's `rules`."""
+
+    group: str
+    version: str
+    resource: str  # with its subresource: "pods/status"
+    operations: tuple[Operations, ...]
+    scope: str = "*"
+
+
+@attrs.frozen
+class Entry:
+    """One webhook registration. Field for field admissionregistration.k8s.io/v1."""
+
+    matches: tuple[Match, ...]
+    suffix: str = ""  # of its name <service><suffix>.gatehouse.dev
+    namespace_selector: Mapping[str, Any] = attrs.field(factory=dict)
+    object_selector: Mapping[str, Any] = attrs.field(factory=dict)
+    match_conditions: tuple[tuple[str, str], ...] = ()  # (name, CEL); cannot read the namespace
+    match_policy: str = "Equivalent"
+    failure_policy: str = "Fail"
+    side_effects: str = "None"
+    timeout_s: int = 5
+    reinvocation_policy: str = "IfNeeded"  # mutating registrations only
+
+
+@attrs.frozen
+class Service:
+    """A row of the registry."""
+
+    name: str
+    path: str
+    entries: tuple[Entry, ...]
+    build: Callable[[Settings, Cluster], tuple[Rule, ...]]
+    mutating: bool = True
+    guards_availability: bool = False  # never refuses
+    caches: frozenset[str] = frozenset()  # that must have synced before it can answer
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def timeout_s(self) -> int:
+        """The longest time that a registration gives this service."""
+        return max(entry.timeout_s for entry in self.entries)
+
+    def bind(self, settings: Settings, cluster: Cluster) -> BoundService:
+        """This service with its rules."""
+        takes = frozenset(
+            (match.group, match.version, match.resource, operation)
+            for entry in self.entries
+            for match in entry.matches
+            for operation in match.operations
+        )
+        return BoundService(self, self.build(settings, cluster), takes)
+
+
+@attrs.frozen
+class Answer:
+    """An answer and what each rule said, for metrics and logs."""
+
+    response: AdmissionResponse
+    verdicts: tuple[tuple[str, Verdict], ...]
+    draft: Draft | None = None
+
+
+@attrs.frozen
+class BoundService:
+    """A service that can answer."""
+
+    service: Service
+    rules: tuple[Rule, ...]
+    takes: frozenset[tuple[str, str, str, Operations]]
+
+    def answer(self, request: AdmissionRequest, context: Context) -> Answer:
+        """Let every rule decide in order; the first denial ends it, and nothing is patched then.
+
+        Raises BadRequest when the review lacks the object that its operation has.
+        """
+        if not self._is_ours(request):
+            return self._wrong_resource(request)
+        if request.object is None and request.operation in (Operations.CREATE, Operations.UPDATE):
+            raise BadRequest(f"request.object: a {request.operation} has an object, found nothing")
+        draft = Draft(request.object if request.object is not None else {})
+        verdicts: list[tuple[str, Verdict]] = []
+        denial: Denial | None = None
+        for rule in self.rules:
+            verdict = rule(request, draft, context)
+            verdicts.append((rule.name, verdict))
+            if verdict.denial is not None and not self.service.guards_availability:
+                denial = verdict.denial
+                break
+        response = AdmissionResponse(
+            denial,
+            () if denial is not None or request.object is None else tuple(draft.operations),
+            tuple(f"gatehouse: {warning}" for _, verdict in verdicts for warning in verdict.warnings),
+            {name: _audit(verdict) for name, verdict in verdicts},
+        )
+        return Answer(response, tuple(verdicts), draft)
+
+    def _is_ours(self, request: AdmissionRequest) -> bool:
+        resource = request.resource
+        name = f"{resource.resource}/{request.subresource}" if request.subresource else resource.resource
+        return (resource.group, resource.version, name, request.operation) in self.takes
+
+    def _wrong_resource(self, request: AdmissionRequest) -> Answer:
+        """A registration sends us what is not this path's business: let it pass, say so."""
+        what = f"{request.operation} of {request.resource}"
+        if request.subresource:
+            what += f" (subresource {request.subresource})"
+        message = f"{self.service.path} has nothing to say about {what}: mend the webhook configuration"
+        verdict = Verdict(Reason.WRONG_RESOURCE, message, warnings=(message,))
+        response = AdmissionResponse(warnings=(f"gatehouse: {message}",), audit={self.service.name: _audit(verdict)})
+        return Answer(response, ((self.service.name, verdict),))
+
+
+def _audit(verdict: Verdict) -> str:
+    return f"{verdict.reason.value}: {verdict.message}" if verdict.message else verdict.reason.value

@@ -1,0 +1,22 @@
+"""What an operator may decide about admission, as plain values. Filled from the configuration by `controllers.config`."""
+
+from __future__ import annotations
+
+import attrs
+
+from webhook.objects.votes import VotePolicy
+
+# Old and new object, of which the API server takes at most 3 MiB each, and 1 MiB of envelope; controller-runtime's figure.
+BODY_LIMIT_BYTES = 7 * 2**20
+
+
+@attrs.frozen
+class Settings:
+    """Frozen settings of the admission core."""
+
+    votes: VotePolicy = VotePolicy()
+    disabled: frozenset[str] = frozenset()  # names of services that are switched off
+    max_in_flight: int = 64  # per service; beyond it a caller gets 503 at once
+    body_limit_bytes: int = BODY_LIMIT_BYTES
+    verify_patches: bool = False
+    client_subjects: frozenset[str] | None = None  # common names a caller's certificate may bear; None = anyone may call

@@ -1,0 +1,119 @@
+"""Why a review could not be decided.
+
+A refusal is a value (`admission.review.Denial`) and travels as HTTP 200. These exceptions are the other outcome: the
+caller gets a non-2xx status and its failurePolicy rules. HTTP statuses follow google.rpc.Code.
+
+    AdmissionError                     never raised itself
+    |-- BadRequest              400    the sender's fault; a retry is useless
+    |   `-- MalformedObject     400    a field of the object has a type that its API forbids
+    |-- Unauthenticated         401    no acceptable client certificate
+    |-- PermissionDenied        403    a certificate, but not of an allowed caller
+    |-- UnknownPath             404
+    |-- WrongMethod             405
+    |-- TooLarge                413
+    |-- WrongMediaType          415
+    |-- Internal                500    our fault, caught; failurePolicy decides
+    |-- Overloaded              503    too much in flight; retry elsewhere
+    |-- Unavailable             503    draining, or a cache is not synced; retry elsewhere
+    `-- DeadlineExceeded        504    the caller's time is used up
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class AdmissionError(Exception):
+    """A review that could not be decided. The message is safe to show to the caller."""
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = "Internal"
+    # The API server retries 503 with Retry-After inside the same admission call (at most 10 times); on a new
+    # connection only if this one is closed, so that the retry can reach another replica.
+    retry_after_s: ClassVar[int | None] = None
+    close: ClassVar[bool] = False
+
+
+class BadRequest(AdmissionError):
+    """The bytes are not an AdmissionReview that we can read."""
+
+    status = 400
+    code = "BadRequest"
+
+
+class MalformedObject(BadRequest):
+    """A field of the object under review has a type that the Kubernetes API forbids."""
+
+    code = "MalformedObject"
+
+
+class Unauthenticated(AdmissionError):
+    """The caller showed no client certificate although one is required."""
+
+    status = 401
+    code = "Unauthenticated"
+
+
+class PermissionDenied(AdmissionError):
+    """The caller's client certificate does not name an allowed subject."""
+
+    status = 403
+    code = "PermissionDenied"
+
+
+class UnknownPath(AdmissionError):
+    """No service has this path."""
+
+    status = 404
+    code = "UnknownPath"
+
+
+class WrongMethod(AdmissionError):
+    """Reviews are sent by POST."""
+
+    status = 405
+    code = "WrongMethod"
+
+
+class TooLarge(AdmissionError):
+    """The body is larger than any review can be."""
+
+    status = 413
+    code = "TooLarge"
+    close = True
+
+
+class WrongMediaType(AdmissionError):
+    """Reviews are application/json."""
+
+    status = 415
+    code = "WrongMediaType"
+
+
+class Internal(AdmissionError):
+    """A fault of ours that was caught."""
+
+
+class Overloaded(AdmissionError):
+    """As many reviews as this service may decide at once are being decided."""
+
+    status = 503
+    code = "Overloaded"
+    retry_after_s = 1
+    close = True
+
+
+class Unavailable(AdmissionError):
+    """This replica is leaving, or does not know enough yet."""
+
+    status = 503
+    code = "Unavailable"
+    retry_after_s = 1
+    close = True
+
+
+class DeadlineExceeded(AdmissionError):
+    """The caller has stopped waiting, or is about to."""
+
+    status = 504
+    code = "DeadlineExceeded"
