@@ -54,3 +54,7 @@ class Reason(StrEnum):
     POD_NEVER_READY = "PodNeverReady"
     POD_PROBE_FAILED = "PodProbeFailed"
     NOT_A_NODE_CONTROLLER_FLIP = "NotANodeControllerFlip"
+    GUARD_BEGUN = "GuardBegun"
+    GUARD_ENDED = "GuardEnded"
+    PODS_RESTORED = "PodsRestored"
+    PODS_LET_GO = "PodsLetGo"

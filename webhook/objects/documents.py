@@ -25,6 +25,10 @@ from webhook.objects.json_documents import BadJson, looks_like_json, read_json
 from webhook.objects.scalars import json_number, key_text, resolve_plain, resolve_tagged
 from webhook.objects.sources import MAX_DEPTH, TOO_DEEP, Document, DocumentError, Mark, decode_text, line_column
 
+if not yaml.__with_libyaml__:
+    # Its own parser is 7 times slower and reads some texts (tabs, U+0085) unlike libyaml and Go.
+    raise ImportError("PyYAML was built without libyaml: install its wheel, or libyaml's headers before building it")
+
 __all__ = ["Document", "DocumentError", "objects", "read_documents", "write_yaml"]
 
 
@@ -89,7 +93,7 @@ def write_yaml(value: Any) -> str:
 def _with_positions(document: Document) -> Document:
     """*document*, which is JSON, with its marks: JSON is YAML but for a few escapes, for which there are none."""
     try:
-        marks = list(_Composer("\n" * (document.line - 1) + document.json_text, "", True).marks())
+        marks = list(_Composer(document.json_text, "", True, document.mark).marks())
     except DocumentError:
         return document
     return attrs.evolve(document, mark=marks[0]) if marks else document
@@ -105,7 +109,6 @@ def _mark_of_item(document: Document, index: int) -> Mark:
 
 # -- reading YAML ----------------------------------------------------------------------------------------------------
 
-_Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml where PyYAML was built with it: 7 times faster
 _MERGE_TAG: Final = "tag:yaml.org,2002:merge"
 _WANT_MAP: Final = "the value of '<<' must be a mapping, or a list of mappings"
 _MISSING: Final = object()
@@ -146,8 +149,10 @@ class _Frame:
 class _Composer:
     """Values from libyaml's events, without recursion."""
 
-    def __init__(self, text: str, file: str, positions: bool) -> None:
+    def __init__(self, text: str, file: str, positions: bool, start: Mark = Mark(1, 1)) -> None:
+        """start: where *text* begins in its file."""
         self._text = text
+        self._start = start
         self._file = file
         self._positions = positions
         self._frames: list[_Frame] = []
@@ -178,7 +183,7 @@ class _Composer:
 
     def _events(self) -> Iterator[Any]:
         try:
-            yield from yaml.parse(self._text, Loader=_Loader)
+            yield from yaml.parse(self._text, Loader=yaml.CSafeLoader)
         except yaml.reader.ReaderError as error:
             before = self._text.encode()[: error.position].decode(errors="ignore")
             raise DocumentError(self._file, *line_column(before, len(before)), f"{error.reason}") from None
@@ -328,7 +333,8 @@ class _Composer:
     # -- errors
 
     def _mark(self, event: Any) -> Mark:
-        return Mark(event.start_mark.line + 1, event.start_mark.column + 1)
+        line, column = event.start_mark.line, event.start_mark.column
+        return Mark(self._start.line + line, column + (1 if line else self._start.column))
 
     def _fail(self, mark: Mark, message: str) -> NoReturn:
         raise DocumentError(self._file, mark.line, mark.column, message)
@@ -362,7 +368,7 @@ def _copy(value: Any) -> Any:
 _TEXT_TAG: Final = "tag:yaml.org,2002:str"
 
 
-class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+class _Dumper(yaml.CSafeDumper):
     """Quotes what Go would not read as a string; long texts as blocks; no anchors."""
 
     def ignore_aliases(self, data: Any) -> bool:
@@ -372,7 +378,8 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
         """A string, plain where Go and every YAML 1.1 reader take it for one."""
         if "\n" in text and not text.startswith((" ", "\n")):
             return self.represent_scalar(_TEXT_TAG, text, style="|")
-        plain = isinstance(resolve_plain(text), str) and self.resolve(yaml.ScalarNode, text, (True, False)) == _TEXT_TAG
+        others_take_it_for = self.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+        plain = isinstance(resolve_plain(text), str) and others_take_it_for == _TEXT_TAG
         return self.represent_scalar(_TEXT_TAG, text, style=None if plain else '"')
 
 

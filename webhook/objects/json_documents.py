@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webhook.objects.scalars import json_number
-from webhook.objects.sources import MAX_DEPTH, TOO_DEEP, Document, DocumentError, Mark, line_column
+from webhook.objects.sources import MAX_DEPTH, TOO_DEEP, Document, DocumentError, Mark
 
 _BLANK = " \t\r\n"
 
@@ -32,24 +32,28 @@ def read_json(text: str, file: str) -> Iterator[Document]:
         object_pairs_hook=_unique, parse_float=notes.real, parse_int=notes.whole, parse_constant=notes.constant
     )
     end = _skip_blank(text, 0)
+    line = 1
+    counted = 0  # characters whose line breaks are in `line`
     while end < len(text):
         start = end
+        line, counted = line + text.count("\n", counted, start), start
+        mark = Mark(line, start - text.rfind("\n", 0, start))
         if text[start] not in "{[":
             what = "not JSON: after an object or list only another one may come"
-            raise DocumentError(file, *line_column(text, start), what)
+            raise DocumentError(file, mark.line, mark.column, what)
         try:
             value, end = decoder.raw_decode(text, start)
             own_text = text[start:end]
         except json.JSONDecodeError as error:
             raise DocumentError(file, error.lineno, error.colno, f"not JSON: {error.msg.lower()}") from None
         except RecursionError:
-            raise DocumentError(file, *line_column(text, start), TOO_DEEP) from None
+            raise DocumentError(file, mark.line, mark.column, TOO_DEEP) from None
         except _Duplicate as error:
-            raise DocumentError(file, *line_column(text, start), str(error)) from None
+            raise DocumentError(file, mark.line, mark.column, str(error)) from None
         fault = notes.fault or _fault(value, own_text)
         if fault:
-            raise BadJson(file, *line_column(text, start), fault)
-        yield Document(value, file, Mark(*line_column(text, start)), own_text)
+            raise BadJson(file, mark.line, mark.column, fault)
+        yield Document(value, file, mark, own_text)
         end = _skip_blank(text, end)
 
 

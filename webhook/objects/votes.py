@@ -70,6 +70,7 @@ class Guard:
     active: bool
     reason: Reason
     age_s: float | None = None  # of the vote, or since Ready's change when votes carry no time
+    changes_in_s: float | None = None  # until time alone turns `active` over; None = only a write can
 
 
 # A vote from the future is a clock that is wrong; this much skew between nodes is ordinary (Kubernetes assumes synchronised
@@ -106,6 +107,8 @@ def _vouched(node: NodeFacts, policy: VotePolicy, now_s: float) -> Guard:
         # Neither a vote time nor a transition time: nothing could ever end this guard, so it only counts without a limit.
         return Guard(limit_s == 0, Reason.GUARDED if limit_s == 0 else Reason.VOTE_EXPIRED)
     age_s = now_s - since_s
-    if limit_s and (age_s > limit_s or age_s < -CLOCK_SKEW_S):
+    if limit_s and age_s > limit_s:
         return Guard(False, Reason.VOTE_EXPIRED, age_s)
-    return Guard(True, Reason.GUARDED, max(0.0, age_s))
+    if limit_s and age_s < -CLOCK_SKEW_S:
+        return Guard(False, Reason.VOTE_EXPIRED, age_s, -CLOCK_SKEW_S - age_s)
+    return Guard(True, Reason.GUARDED, max(0.0, age_s), limit_s - age_s if limit_s else None)

@@ -7,10 +7,13 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from webhook.objects.documents import DocumentError, objects, read_documents, write_yaml
+
+# A busy machine is no fault of the code.
+CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -169,6 +172,14 @@ def test_a_path_in_json_has_a_place_too() -> None:
     assert document.position(("a", "b", 1)) == (5, 7)
 
 
+def test_a_path_in_a_later_json_value_counts_from_the_start_of_the_file() -> None:
+    first, second = read_documents('{"a": 1} {"b":\n  {"c": 2}}\n', "file.json", positions=True)
+
+    assert first.position(("a",)) == (1, 2)
+    assert second.position(("b",)) == (1, 11)
+    assert second.position(("b", "c")) == (2, 4)
+
+
 # -- errors ----------------------------------------------------------------------------------------------------------
 
 
@@ -257,6 +268,7 @@ def normal(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**63 else value
 
 
+@CALM
 @given(JSON_VALUES.filter(lambda value: value is not None))
 def test_what_was_written_reads_back_the_same(value: Any) -> None:
     (found,) = values(write_yaml(value))
@@ -264,6 +276,7 @@ def test_what_was_written_reads_back_the_same(value: Any) -> None:
     assert same(found, value)
 
 
+@CALM
 @given(st.dictionaries(st.text(max_size=8), JSON_VALUES, max_size=4))
 def test_json_reads_the_same_as_json_and_as_yaml(value: dict[str, Any]) -> None:
     (found,) = values(json.dumps(value))
@@ -271,6 +284,7 @@ def test_json_reads_the_same_as_json_and_as_yaml(value: dict[str, Any]) -> None:
     assert same(found, value)
 
 
+@CALM
 @given(st.text(max_size=40) | st.text("ab:-{}[]\"'&*!|>%@#,?<\n\t ~=0.", max_size=40))
 def test_every_text_is_documents_or_an_error_with_its_place(text: str) -> None:
     fault, found = attempt(text)

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from webhook.objects.selectors import Operator, Requirement, Selector, SelectorError, key_fault, value_fault
+
+# A busy machine is no fault of the code.
+CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 EDGE = {"zone": "plant-7", "tier": "", "cpus": "8"}
 
@@ -197,11 +200,13 @@ SELECTORS = st.lists(REQUIREMENTS, max_size=4).map(
 LABELS = st.dictionaries(KEYS, LABEL_VALUES)
 
 
+@CALM
 @given(SELECTORS)
 def test_a_written_selector_reads_back_the_same(selector: Selector) -> None:
     assert Selector.parse(str(selector)) == selector
 
 
+@CALM
 @given(SELECTORS, LABELS)
 def test_the_object_form_matches_what_the_selector_matches(selector: Selector, labels: Mapping[str, str]) -> None:
     if any(requirement.operator in (Operator.GT, Operator.LT) for requirement in selector.requirements):
@@ -209,11 +214,13 @@ def test_the_object_form_matches_what_the_selector_matches(selector: Selector, l
     assert Selector.from_object(selector.to_object()).matches(labels) is selector.matches(labels)
 
 
+@CALM
 @given(st.lists(REQUIREMENTS, min_size=1, max_size=4), LABELS)
 def test_a_selector_matches_when_each_condition_does(requirements: list[Requirement], labels: Mapping[str, str]) -> None:
     assert Selector(tuple(requirements)).matches(labels) is all(found.matches(labels) for found in requirements)
 
 
+@CALM
 @given(st.text("ab=!,()<> in\tnot/-1", max_size=14))
 def test_every_text_is_a_selector_or_a_clear_error(text: str) -> None:
     found = attempt(text)

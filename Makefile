@@ -1,0 +1,73 @@
+# Every target makes what it needs; the first line of each comment is its text in `make help`.
+PYTHON ?= python3
+RUN    := .venv
+DEV    := .venv-dev
+PIP    := -m pip --disable-pip-version-check -q install -c constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format test-server test-apiserver bench manifests constraints clean
+
+## help: this text
+help:
+	@awk '/^## /{sub(/^## /, ""); split($$0, part, ": "); printf "  %-16s %s\n", part[1], substr($$0, length(part[1]) + 3)}' $(MAKEFILE_LIST)
+
+$(RUN)/.ready: setup.cfg pyproject.toml constraints.txt
+	@echo "preparing $(RUN) (once) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Gatehouse needs Python 3.11 or newer, this is " + sys.version.split()[0])'
+	@$(PYTHON) -m venv $(RUN)
+	@$(RUN)/bin/python $(PIP) -e .
+	@touch $@
+
+$(DEV)/.ready: setup.cfg pyproject.toml constraints.txt
+	@echo "preparing $(DEV) (once) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Gatehouse needs Python 3.11 or newer, this is " + sys.version.split()[0])'
+	@$(PYTHON) -m venv $(DEV)
+	@$(DEV)/bin/python $(PIP) -e .[test,dev]
+	@touch $@
+
+## run: serve the example cluster without Kubernetes and show what is decided (ONCE=1 ends after the examples)
+run: $(RUN)/.ready
+	@$(RUN)/bin/python examples/demo.py $(if $(ONCE),--once)
+
+## test: everything that needs neither a cluster nor minutes
+test: $(DEV)/.ready
+	$(DEV)/bin/python -X dev -m pytest --ignore=tests/apiserver --ignore=tests/server
+
+## check: format, lint, types, and the rules of imports and purity
+check: $(DEV)/.ready
+	$(DEV)/bin/ruff format --check .
+	$(DEV)/bin/ruff check .
+	$(DEV)/bin/mypy
+	$(DEV)/bin/python -m pytest -q tests/test_layers.py tests/test_project.py
+
+## format: rewrite the sources the way `check` wants them
+format: $(DEV)/.ready
+	$(DEV)/bin/ruff check --fix .
+	$(DEV)/bin/ruff format .
+
+## test-server: the server on loopback against clients that are silent, slow, broken or many
+test-server: $(DEV)/.ready
+	$(DEV)/bin/python -m pytest tests/server
+
+## test-apiserver: a real kube-apiserver and controller manager in a network namespace of their own (root, Go; first build: 6-8 min)
+test-apiserver: $(DEV)/.ready
+	$(DEV)/bin/python -m pytest tests/apiserver
+
+## bench: processor time per admission beside a bare cheroot application
+bench: $(DEV)/.ready
+	$(DEV)/bin/python -m tests.bench
+
+## manifests: renew manifests/base/70-webhooks.yaml from the table of services
+manifests: $(DEV)/.ready
+	@(head -n 2 manifests/base/70-webhooks.yaml; $(DEV)/bin/gatehouse manifests) > manifests/70.new && mv manifests/70.new manifests/base/70-webhooks.yaml
+
+## constraints: renew constraints.txt with the newest versions that setup.cfg allows
+constraints:
+	@rm -rf .venv-constraints && $(PYTHON) -m venv .venv-constraints
+	@.venv-constraints/bin/python -m pip --disable-pip-version-check -q install -e .[test,dev]
+	@(head -n 1 constraints.txt; .venv-constraints/bin/python -m pip freeze --exclude-editable) > constraints.new
+	@mv constraints.new constraints.txt && rm -rf .venv-constraints
+
+## clean: remove the virtual environments and caches
+clean:
+	rm -rf .venv .venv-dev .venv-constraints *.egg-info build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

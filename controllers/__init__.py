@@ -1,0 +1,5 @@
+"""Acts: starts the process, keeps the facts that admission decides from, and writes to the cluster.
+
+`runtime` is client-go in miniature; each other folder is one controller (a pure `plan` and its doer). May import
+`webhook`, never the other way round.
+"""

@@ -1,0 +1,128 @@
+"""The command line: `gatehouse COMMAND …`.
+
+Exit codes everywhere: 0 fine, 1 found problems, 2 wrong use. Answers go to standard output, everything else to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import logging
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from typing import Final
+
+import attrs
+
+from controllers.cli_usage import UsageError
+from webhook.logs import ROOT
+from webhook.names import PROJECT
+
+FINE, PROBLEMS, WRONG_USE = 0, 1, 2
+
+
+@attrs.frozen
+class _Command:
+    """One command; its module has `add_arguments(parser)`, `run(options) -> int` and `EXAMPLES`."""
+
+    name: str
+    module: str
+    help: str
+
+
+_COMMANDS: Final = (
+    _Command("serve", "controllers.cli_serve", "answer admission reviews until stopped"),
+    _Command("review", "controllers.cli_review", "decide admission reviews from files, as the server would"),
+    _Command("manifests", "controllers.cli_manifests", "print the webhook configurations for kubectl apply"),
+    _Command("version", "controllers.cli", "print the version"),
+)
+
+EXAMPLES: Final = """\
+examples:
+  gatehouse version
+  gatehouse version -o json
+"""
+
+_OVERVIEW: Final = """\
+start here:
+  gatehouse serve --local examples/edge-health          no cluster needed
+  gatehouse review --local examples/edge-health examples/edge-health/reviews/*.yaml
+  gatehouse COMMAND --help
+
+exit codes: 0 fine, 1 found problems, 2 wrong use
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Carry out the command in *argv* (default: the process's arguments); the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    # A command that sets up no logging stays silent but for its own words.
+    if not logging.getLogger(ROOT).handlers:
+        logging.getLogger(ROOT).addHandler(logging.NullHandler())
+    try:
+        options = _parser(arguments).parse_args(arguments)
+        code: int = options.run(options)
+    except SystemExit as ending:  # argparse: --help or wrong use, already said
+        return ending.code if isinstance(ending.code, int) else WRONG_USE
+    except UsageError as error:
+        print("\n".join(f"{PROJECT}: {line}" for line in str(error).splitlines()), file=sys.stderr)
+        return WRONG_USE
+    except BrokenPipeError:
+        # The reader (`| head`) has enough; nothing more may be written, not even by the interpreter when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PROBLEMS
+    except KeyboardInterrupt:
+        return 130  # as a shell says of a process that SIGINT ended
+    return code
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of `version`."""
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the version."""
+    found = {"version": version(), "python": platform.python_version(), "platform": platform.platform()}
+    print(json.dumps(found) if options.output == "json" else f"{PROJECT} {found['version']} (Python {found['python']})")
+    return FINE
+
+
+def version() -> str:
+    """Our version; "unknown" when the package was not installed but is run from its sources."""
+    try:
+        return metadata.version(PROJECT)
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        PROJECT,
+        description="Guards a Kubernetes cluster: admission webhooks from one process.",
+        epilog=_OVERVIEW,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"{PROJECT} {version()}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
+    for command in _COMMANDS:
+        # Only the command that runs is imported: `version` needs none of what `serve` does.
+        module = importlib.import_module(command.module) if command.name == chosen else None
+        sub = commands.add_parser(
+            command.name,
+            help=command.help,
+            description=f"{command.help[0].upper()}{command.help[1:]}.",
+            epilog=module.EXAMPLES if module else None,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        if module is not None:
+            module.add_arguments(sub)
+            sub.set_defaults(run=module.run)
+    return parser

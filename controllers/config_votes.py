@@ -1,0 +1,65 @@
+"""The section `votes`: how the word of a node's peers is read, and how long it counts."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from controllers.config_decoder import Rule, choice, duration, flag, selector, setting, text
+from webhook.objects.selectors import Selector, key_fault
+from webhook.objects.votes import Protocol, VotePolicy
+
+_DEFAULT = VotePolicy()
+
+
+def _optional_key(value: str) -> str | None:
+    return key_fault(value) if value else None
+
+
+@attrs.frozen
+class VotesSection:
+    """votes"""
+
+    protocol: Protocol = setting(_DEFAULT.protocol, choice(Protocol))
+    annotation: str = setting(_DEFAULT.annotation, text(at_least=1, check=key_fault))
+    # An empty value could not be told from an absent annotation, and silence must never mean healthy.
+    healthy_value: str = setting(_DEFAULT.healthy_value, text(at_least=1))
+    unhealthy_value: str = setting(_DEFAULT.unhealthy_value, text(at_least=1))
+    time_annotation: str = setting(_DEFAULT.time_annotation, text(check=_optional_key))
+    max_age_s: float = setting(_DEFAULT.max_age_s, duration())
+    max_guard_s: float = setting(_DEFAULT.max_guard_s, duration())
+    node_selector: Selector = setting(_DEFAULT.node_selector, selector())
+    always_reachable: bool = setting(_DEFAULT.always_reachable, flag())
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            ("max_age_s", "time_annotation"),
+            lambda it, given: it.max_age_s > 0 and not it.time_annotation,
+            "needs timeAnnotation: without it nobody knows how old a vote is (maxGuard limits such votes)",
+        ),
+        Rule(
+            ("time_annotation", "annotation"),
+            lambda it, given: bool(it.time_annotation) and it.time_annotation == it.annotation,
+            "must not be the annotation that holds the vote itself",
+        ),
+        Rule(
+            ("unhealthy_value", "healthy_value"),
+            lambda it, given: it.healthy_value == it.unhealthy_value,
+            "must differ from healthyValue",
+        ),
+        Rule(
+            ("healthy_value", "protocol"),
+            lambda it, given: it.protocol is Protocol.SUPEREDGE and "healthy_value" in given,
+            "has no meaning with protocol superedge, where a missing annotation is a healthy vote",
+        ),
+        Rule(
+            ("unhealthy_value", "protocol"),
+            lambda it, given: it.protocol is Protocol.SUPEREDGE and "unhealthy_value" in given,
+            'has no meaning with protocol superedge, where "yes" is an unhealthy vote',
+        ),
+    )
+
+    def policy(self) -> VotePolicy:
+        """The same for `webhook`."""
+        return VotePolicy(**attrs.asdict(self, recurse=False))

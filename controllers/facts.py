@@ -1,0 +1,94 @@
+"""Where the facts of a process come from: watch caches of a cluster, or files.
+
+Both give a `webhook.admission.cluster.Cluster` and say which caches have synced. Threads: `start` and `stop` by the supervisor,
+the rest by anyone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from controllers.config_election import ClientConnectionSection
+from controllers.local import LocalCluster
+from controllers.runtime.informer import Informer
+from controllers.runtime.lister import NodeLister, PodLister
+from controllers.runtime.projection import nodes_resource, pods_resource
+from controllers.runtime.rest import Limits, RestClient
+from webhook.admission.cluster import Cluster
+from webhook.admission.service import NODES_CACHE, PODS_CACHE
+from webhook.clock import Clock, Deadline
+from webhook.objects.votes import VotePolicy
+from webhook.telemetry import Telemetry
+
+OnDeath = Callable[[str, BaseException], None]
+
+
+class ClusterFacts(Protocol):
+    """Facts, and whether they can be relied on."""
+
+    cluster: Cluster
+
+    def start(self) -> None:
+        """Begin to follow. Raises OSError with what an operator can mend."""
+
+    def stop(self, deadline: Deadline) -> None:
+        """End every thread."""
+
+    def alive(self) -> bool:
+        """Whether every thread runs."""
+
+    def has_synced(self, cache: str) -> bool:
+        """Whether the cache of that name has its first list; stays true."""
+
+
+class WatchedFacts:
+    """Caches that follow the API server."""
+
+    def __init__(
+        self, connection: ClientConnectionSection, policy: VotePolicy, telemetry: Telemetry, clock: Clock, on_death: OnDeath
+    ) -> None:
+        limits = Limits(per_second=connection.qps, burst=connection.burst)
+        self._client = RestClient.auto(connection.kubeconfig, telemetry, clock, limits)
+        nodes = Informer(nodes_resource(policy), self._client, telemetry, clock, on_death)
+        pods = Informer(pods_resource(), self._client, telemetry, clock, on_death)
+        self._informers: dict[str, Informer[Any]] = {NODES_CACHE: nodes, PODS_CACHE: pods}
+        self.cluster = Cluster(NodeLister(nodes, self._client, policy, clock, telemetry), PodLister(pods))
+
+    def start(self) -> None:
+        for informer in self._informers.values():
+            informer.start()
+
+    def stop(self, deadline: Deadline) -> None:
+        for informer in self._informers.values():
+            informer.signal_stop()
+        for informer in self._informers.values():
+            informer.stop(deadline)
+        self._client.close()
+
+    def alive(self) -> bool:
+        return all(informer.alive() for informer in self._informers.values())
+
+    def has_synced(self, cache: str) -> bool:
+        return self._informers[cache].has_synced()
+
+
+class FileFacts:
+    """Facts from the files of --local."""
+
+    def __init__(self, folder: Path, policy: VotePolicy, clock: Clock, on_death: OnDeath) -> None:
+        self._local = LocalCluster(folder, policy, clock, on_death)
+        self.cluster = self._local.cluster
+
+    def start(self) -> None:
+        self._local.start()
+
+    def stop(self, deadline: Deadline) -> None:
+        self._local.stop(deadline)
+
+    def alive(self) -> bool:
+        return True  # its thread tells on_death
+
+    def has_synced(self, cache: str) -> bool:
+        return True

@@ -1,0 +1,114 @@
+"""Health as HTTP: /healthz, /readyz, /readyz/<service>, with ?verbose and ?exclude=; and /metrics.
+
+Follows the API server's own probes: `ok` or a list of checks, 500 when one fails, reasons only in the log, since the port is
+open to whoever reaches the pod. Per service as in gRPC's health protocol: "" is the whole process, an unknown one is 404.
+Liveness never depends on the API server: a restart mends nothing there. Any thread may call the applications.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs
+
+from webhook.logs import get_log
+from webhook.telemetry import CONTENT_TYPE, Telemetry
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+log = get_log("probes")
+
+Check = Callable[[], str | None]  # None when all is well, else why not
+
+TEXT = "text/plain; charset=utf-8"
+
+
+class Probes:
+    """Named checks, and what to say of them."""
+
+    def __init__(self, live: Mapping[str, Check], ready: Mapping[str, Check], services: Mapping[str, Check]) -> None:
+        """live, ready: the checks of /healthz and /readyz; services: one check a service, all part of /readyz too."""
+        self._groups = {"healthz": dict(live), "readyz": {**ready, **services}}
+        self._services = dict(services)
+        self._ready = dict(ready)
+        self._lock = threading.Lock()  # guards _failing
+        self._failing: dict[str, str] = {}
+
+    def answer(self, path: str, query: str) -> tuple[str, str]:
+        """The status line's code and phrase, and the body, for a GET of *path*."""
+        group, _, name = path.strip("/").partition("/")
+        checks = self._groups.get(group)
+        if checks is None:
+            return "404 Not Found", "have /healthz, /readyz, /readyz/SERVICE and ?verbose\n"
+        if name:
+            if name in self._services:
+                # A service is ready when it is, and the process as a whole is.
+                checks = {**self._ready, name: self._services[name]}
+            elif name in checks:
+                checks = {name: checks[name]}
+            else:
+                return "404 Not Found", f"no check of that name: have {', '.join(sorted(checks))}\n"
+        options = parse_qs(query, keep_blank_values=True, max_num_fields=32)
+        excluded = frozenset(options.get("exclude", ()))
+        return self._report(group, {key: check for key, check in checks.items() if key not in excluded}, "verbose" in options)
+
+    def _report(self, group: str, checks: Mapping[str, Check], verbose: bool) -> tuple[str, str]:
+        lines, healthy = [], True
+        for name, check in checks.items():
+            why = check()
+            self._log_change(f"{group}/{name}", why)
+            healthy = healthy and why is None
+            lines.append(f"[+]{name} ok" if why is None else f"[-]{name} failed: reason withheld")
+        if healthy and not verbose:
+            return "200 OK", "ok"
+        lines.append(f"{group} check {'passed' if healthy else 'failed'}")
+        return ("200 OK" if healthy else "500 Internal Server Error"), "\n".join(lines) + "\n"
+
+    def _log_change(self, name: str, why: str | None) -> None:
+        with self._lock:
+            before = self._failing.get(name)
+            if why == before:
+                return
+            if why is None:
+                del self._failing[name]
+            else:
+                self._failing[name] = why
+        if why is None:
+            log.info("check passes again", check=name)
+        else:
+            log.info("check fails", check=name, why=why)
+
+
+def health_application(probes: Probes) -> WSGIApplication:
+    """The application on --health-probe-bind-address."""
+
+    def respond(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        try:
+            status, text = probes.answer(environ.get("PATH_INFO", ""), environ.get("QUERY_STRING", ""))
+        except ValueError:
+            status, text = "400 Bad Request", "the query cannot be read\n"
+        return _send(environ, start_response, status, TEXT, text.encode())
+
+    return respond
+
+
+def metrics_application(telemetry: Telemetry) -> WSGIApplication:
+    """The application on --metrics-bind-address."""
+
+    def respond(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if environ.get("PATH_INFO") != "/metrics":
+            return _send(environ, start_response, "404 Not Found", TEXT, b"have /metrics\n")
+        return _send(environ, start_response, "200 OK", CONTENT_TYPE, telemetry.expose())
+
+    return respond
+
+
+def _send(environ: WSGIEnvironment, start_response: StartResponse, status: str, kind: str, body: bytes) -> Iterable[bytes]:
+    headers = [("Content-Type", kind), ("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-store")]
+    if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
+        status, body = "405 Method Not Allowed", b"only GET\n"
+        headers.append(("Allow", "GET, HEAD"))
+    start_response(status, [*headers, ("Content-Length", str(len(body)))])
+    return (b"" if environ["REQUEST_METHOD"] == "HEAD" else body,)

@@ -1,0 +1,231 @@
+"""The composition root: a configuration becomes the parts of one process, in the order in which they start.
+
+    metrics and probes   first, so that a process which waits can be seen
+    caches               they follow the API server, or the files of --local
+    webhook              listens at once; each service answers 503 until the caches that it reads have synced
+    shutdown delay       starts nothing; its stop runs first: unready, then serve on while the cluster takes notice
+
+Stop, in reverse: unready and serve through webhook.shutdownDelay → 503 with Retry-After → listener closed, what is in flight
+ends → caches → metrics and probes. The first SIGTERM or SIGINT begins it, a second one ends the process at once.
+Main thread only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Protocol
+
+import attrs
+
+from controllers.config import Configuration
+from controllers.config_address import Address
+from controllers.config_webhook import CertificateSource as Source
+from controllers.facts import ClusterFacts, FileFacts, WatchedFacts
+from controllers.probes import Check, Probes, health_application, metrics_application
+from controllers.supervisor import Part, Supervisor
+from webhook.admission.gate import Gate
+from webhook.clock import Clock, Deadline, SystemClock
+from webhook.logs import get_log
+from webhook.serving.limits import ServerLimits
+from webhook.serving.selfsigned import make_self_signed
+from webhook.serving.server import AdmissionServer
+from webhook.serving.tls import CertificateError, CertificateSource, FileCertificates, HeldCertificates, KeyPair
+from webhook.serving.wsgi import application
+from webhook.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from webhook.serving.server import Application
+
+log = get_log("process")
+
+# After the shutdown delay: what is in flight may use the API server's longest time (30 s), and then the caches leave.
+LEAVE_WITHIN_S = 30.0
+SMALL_SERVER = ServerLimits(
+    connections=64, unproven_connections=32, body_bytes=64 * 1024, buffered_bytes=4 * 2**20, queue_length=16
+)
+SECOND_SIGNAL_CODE = 1
+SEND_AWAY_S = 1.0  # the API server waits Retry-After (1 s) between its tries
+
+
+@attrs.frozen
+class Options:
+    """What the command line says beside the configuration."""
+
+    config: Configuration
+    local_dir: Path | None = None  # facts from these files instead of a cluster
+
+
+class Announce(Protocol):
+    """Where the line with the addresses goes."""
+
+    def __call__(self, line: str) -> None: ...
+
+
+def run(options: Options, *, announce: Announce | None = None, clock: Clock | None = None) -> int:
+    """Run until a signal. The exit code: 0 after a clean stop, 1 when something failed."""
+    process = Process(options, clock or SystemClock())
+    with signals(process.supervisor):
+        return process.supervisor.run(lambda: (announce or _print)(json.dumps(process.addresses())))
+
+
+class Process:
+    """All parts, wired. Building it opens nothing."""
+
+    def __init__(self, options: Options, clock: Clock) -> None:
+        self._config = config = options.config
+        self._clock = clock
+        self._local = options.local_dir is not None
+        self._telemetry = Telemetry()
+        self._leaving = threading.Event()
+        self._ca_pem = b""
+        self._servers: dict[str, AdmissionServer] = {}
+        self.facts = self._make_facts(options.local_dir)
+        self.gate = Gate(config.settings(), self.facts.cluster, self._telemetry, clock, synced=self.facts.has_synced)
+        self.supervisor = Supervisor(self._parts(), clock, LEAVE_WITHIN_S + config.webhook.shutdown_delay_s)
+
+    def addresses(self) -> dict[str, str]:
+        """The addresses in use, by server, and the CA of a certificate made at start (base64 of PEM)."""
+        found = {name: _text(server.address) for name, server in self._servers.items()}
+        return found | ({"caBundle": b64encode(self._ca_pem).decode("ascii")} if self._ca_pem else {})
+
+    # -- inside
+
+    def _make_facts(self, local_dir: Path | None) -> ClusterFacts:
+        policy = self._config.votes.policy()
+        if local_dir is not None:
+            return FileFacts(local_dir, policy, self._clock, self._fail)
+        return WatchedFacts(self._config.client_connection, policy, self._telemetry, self._clock, self._fail)
+
+    def _fail(self, name: str, error: BaseException | None = None) -> None:
+        self.supervisor.fail(name, error)
+
+    def _parts(self) -> Sequence[Part]:
+        config = self._config
+        parts = [
+            self._server_part("metrics", config.metrics.bind_address, metrics_application(self._telemetry)),
+            self._server_part("healthProbe", config.probes.bind_address, health_application(self._probes())),
+            Part("caches", self.facts.start, self.facts.stop, self.facts.alive),
+            self._server_part("webhook", config.webhook.bind_address, application(self.gate, self._clock)),
+            Part("shutdown delay", lambda: None, self._delay),
+        ]
+        return [part for part in parts if part is not None]
+
+    def _server_part(self, name: str, address: Address, app: Application) -> Part | None:
+        if not address.enabled:
+            return None
+        webhook = name == "webhook"
+
+        def start() -> None:
+            limits = self._config.webhook.limits
+            server = AdmissionServer(
+                app,
+                bind=(self._host(address), address.port),
+                certificates=self._certificates() if webhook else None,
+                limits=limits.server_limits() if webhook else SMALL_SERVER,
+                telemetry=self._telemetry if webhook else Telemetry(),  # the webhook's figures are not those of its probes
+                clock=self._clock,
+                threads=limits.threads if webhook else 2,
+            )
+            try:
+                server.start()
+            except OSError as error:
+                raise OSError(
+                    f"{name}: cannot listen on {_text((self._host(address), address.port))}: {error.strerror}"
+                ) from error
+            except CertificateError as error:
+                raise OSError(f"{name}: {error}") from error
+            self._servers[name] = server
+
+        def stop(deadline: Deadline) -> None:
+            if webhook and not self._local:
+                # Who still calls is sent to another replica, inside the same admission call, before the port is closed.
+                self.gate.drain()
+                self._clock.wait(threading.Event(), min(SEND_AWAY_S, deadline.remaining_s()))
+            if not self._servers[name].stop(deadline.remaining_s()):
+                log.warning("requests were cut off", server=name)
+
+        return Part(name, start, stop, lambda: name not in self._servers or self._servers[name].alive())
+
+    def _host(self, address: Address) -> str:
+        return address.host or ("127.0.0.1" if self._local else "")
+
+    def _certificates(self) -> CertificateSource:
+        section, auth = self._config.webhook.certificate, self._config.webhook.client_auth
+        client_ca = Path(auth.ca_file) if auth.ca_file else None
+        if section.source is Source.FILES:
+            return FileCertificates(Path(section.cert_file), Path(section.key_file), client_ca)
+        made = make_self_signed(section.hosts, now_s=self._clock.wall_s())
+        self._ca_pem = made.ca
+        try:
+            callers = client_ca.read_bytes() if client_ca is not None else b""
+        except OSError as error:
+            raise CertificateError("unreadable", f"cannot read {client_ca}: {error.strerror}") from error
+        return HeldCertificates(KeyPair(made.certificate, made.key, callers))
+
+    def _probes(self) -> Probes:
+        live: dict[str, Check] = {"threads": lambda: None if self._all_alive() else "a thread has ended"}
+        ready: dict[str, Check] = {
+            "shutdown": lambda: "leaving" if self._leaving.is_set() else None,
+            "webhook": lambda: None if "webhook" in self._servers else "not listening yet",
+        }
+        services = {bound.service.name: self._service_check(sorted(bound.service.caches)) for bound in self.gate.services}
+        return Probes(live, ready, services)
+
+    def _service_check(self, caches: Sequence[str]) -> Check:
+        def check() -> str | None:
+            waiting = [cache for cache in caches if not self.facts.has_synced(cache)]
+            return f"not synced: {', '.join(waiting)}" if waiting else None
+
+        return check
+
+    def _all_alive(self) -> bool:
+        return self.facts.alive() and all(server.alive() for server in self._servers.values())
+
+    def _delay(self, deadline: Deadline) -> None:
+        self._leaving.set()
+        if "webhook" in self._servers:
+            # Each answer now ends its connection: a caller's next one goes to a replica that stays.
+            self._servers["webhook"].begin_drain()
+        delay_s = min(self._config.webhook.shutdown_delay_s, deadline.remaining_s())
+        if delay_s > 0 and not self._local:
+            log.info("unready, still serving", seconds=delay_s)
+            self._clock.wait(threading.Event(), delay_s)
+
+
+@contextmanager
+def signals(supervisor: Supervisor) -> Iterator[None]:
+    """SIGTERM and SIGINT stop *supervisor*; the second one ends the process at once."""
+    wanted = False
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal wanted
+        if wanted:
+            os._exit(SECOND_SIGNAL_CODE)
+        wanted = True
+        supervisor.request_stop()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _text(address: tuple[str, int]) -> str:
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,153 @@
+"""What is watched, and how bytes become facts: the values and Protocols that the runtime's parts share.
+
+Nothing here knows a Kubernetes kind, a socket or a thread. F stands for the facts of one object (`NodeFacts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Generic, Protocol, TypeVar
+
+import attrs
+
+F = TypeVar("F")
+
+Json = dict[str, Any]
+Params = Mapping[str, str]
+Body = bytes | bytearray  # a list of all pods is hundreds of MB: read_body's buffer is decoded as it is, not copied
+Index = Callable[[F], Iterable[str]]
+
+
+@attrs.frozen
+class Item(Generic[F]):
+    """One object as the store keeps it. *key* is "namespace/name", or "name" of a cluster-scoped object."""
+
+    key: str
+    uid: str
+    version: str  # metadata.resourceVersion of this object
+    facts: F
+
+
+@attrs.frozen
+class Broken:
+    """An object that could not be decoded. *key* is "" when not even its name could be read."""
+
+    key: str
+    reason: str
+
+
+@attrs.frozen
+class Page(Generic[F]):
+    """One page of a list."""
+
+    items: tuple[Item[F], ...]
+    version: str  # of the whole list
+    token: str  # for the next page, "" on the last one
+    broken: tuple[Broken, ...] = ()
+
+
+@attrs.frozen
+class Added(Generic[F]):
+    """A watch event: the object exists. Also what MODIFIED becomes: the store tells the two apart by itself."""
+
+    item: Item[F]
+
+
+@attrs.frozen
+class Removed(Generic[F]):
+    """A watch event: the object is gone. *item* is its last state."""
+
+    item: Item[F]
+
+
+@attrs.frozen
+class Bookmark:
+    """A watch event: everything up to *version* has been sent."""
+
+    version: str
+    initial_events_end: bool = False  # of a WatchList: everything that existed at the start has been sent
+
+
+@attrs.frozen
+class Skipped:
+    """A watch event of which nothing can be used. *kind* is a word for the metric, *reason* a sentence for the log."""
+
+    kind: str
+    reason: str
+    key: str = ""
+
+
+Event = Added[F] | Removed[F] | Bookmark | Skipped
+
+
+class Projection(Protocol[F]):
+    """How the bytes of one resource become facts. Pure; any thread."""
+
+    def page(self, body: Body) -> Page[F]:
+        """The page in *body*; objects that cannot be decoded are in `broken`.
+
+        Raises UndecodableAnswer when the body is not a list of this kind (a Table, cut JSON).
+        """
+
+    def event(self, line: bytes) -> Event[F]:
+        """The event in one *line* of a watch. Raises the ApiError that an ERROR event stands for."""
+
+    def item(self, body: Body) -> Item[F]:
+        """The single object in *body*. Raises UndecodableObject, or UndecodableAnswer when it is no JSON."""
+
+    def convert(self, obj: Json) -> Item[F]:
+        """The object of a file or of an answer that was already parsed. Raises UndecodableObject."""
+
+
+@attrs.frozen
+class Resource(Generic[F]):
+    """One collection to list and watch."""
+
+    name: str  # plural, lower case: "nodes"; names the thread and the metric label
+    path: str  # of the collection: "/api/v1/nodes"
+    projection: Projection[F]
+    params: Params = attrs.field(factory=dict)  # labelSelector, fieldSelector
+    indexes: Mapping[str, Index[F]] = attrs.field(factory=dict)
+
+
+class Cancellation(Protocol):
+    """A way to end, from any thread, the request that another thread is blocked in."""
+
+    def cancel(self) -> None:
+        """End the request in flight, and refuse every later one. Never blocks; safe to repeat."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+
+
+class WatchLines(Protocol):
+    """An open watch. Read by one thread; `close` by any."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The stream's lines without their ends. Raises ApiError when it breaks; a clean end just ends."""
+
+    def close(self) -> None:
+        """Give the connection up; a blocked read returns at once. Safe to repeat."""
+
+
+class ListWatch(Protocol):
+    """What a reflector needs of an API server (`rest.RestClient`, and servers made for tests)."""
+
+    def cancellation(self) -> Cancellation:
+        """A new cancellation for one thread's requests."""
+
+    def list_page(self, path: str, params: Params, *, cancellation: Cancellation | None = None) -> Body:
+        """The body of one page. Raises ApiError."""
+
+    def watch(
+        self, path: str, params: Params, read_timeout_s: float, *, cancellation: Cancellation | None = None
+    ) -> WatchLines:
+        """A watch whose head has been answered with 200. Raises ApiError; silence for *read_timeout_s* is TimedOut."""
+
+
+class Getter(Protocol):
+    """What a live read needs of an API server."""
+
+    def get_bytes(self, path: str, params: Params | None = None, *, timeout_s: float | None = None) -> bytes:
+        """The body of a GET. Raises ApiError; TimedOut after *timeout_s* in all."""

@@ -1,0 +1,198 @@
+"""Requests that another thread can end: what urllib3's pools lack for a watch that must stop at once.
+
+A pool manager is made cancellable: each connection announces its socket just before it waits for an answer, so that a
+`Cancel` can shut it down while the reading thread is blocked. What the pools do (proxies, TLS, keep-alive) stays.
+
+Threads: a Cancel belongs to one requesting thread; `cancel` may be called by any.
+Errors: urllib3's and the socket's become ApiErrors here (`translated`), once.
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import urllib3
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, ReadTimeoutError
+
+from controllers.runtime.errors import ApiError, Cancelled, TimedOut, Unreachable
+
+_CHUNK_BYTES = 256 * 1024
+LINE_LIMIT_BYTES = 16 * 2**20  # one watch event; etcd refuses objects beyond 1.5 MiB, apiserver requests beyond 3 MiB
+
+
+class Cancel:
+    """Ends the request in flight of one thread. Implements `resource.Cancellation`."""
+
+    def __init__(self) -> None:
+        self.fired = threading.Event()  # what the requesting thread waits on while it waits for its turn
+        self._lock = threading.Lock()  # guards _socket and fired together; shutdown never blocks
+        self._socket: Any = None
+
+    # -- called by anyone
+
+    def cancel(self) -> None:
+        with self._lock:
+            self.fired.set()
+            _shut(self._socket)
+
+    @property
+    def cancelled(self) -> bool:
+        return self.fired.is_set()
+
+    # -- called by the requesting thread
+
+    def attach(self, sock: Any) -> None:
+        """The socket that the thread is about to wait on."""
+        with self._lock:
+            self._socket = sock
+            if self.fired.is_set():
+                _shut(sock)
+
+    def detach(self, *, shut: bool = False) -> None:
+        """The thread no longer waits on its socket; with *shut* the connection is ended too."""
+        with self._lock:
+            if shut:
+                _shut(self._socket)
+            self._socket = None
+
+
+def _shut(sock: Any) -> None:
+    # SSLSocket.shutdown would drop the TLS state under the reading thread, whose next bytes were then read in clear.
+    while sock is not None and not isinstance(sock, socket.socket):
+        sock = getattr(sock, "socket", None)  # urllib3's SSLTransport (TLS to a proxy) wraps the real one
+    if sock is not None:
+        with suppress(OSError):  # already closed by either side
+            socket.socket.shutdown(sock, socket.SHUT_RDWR)
+
+
+class _Current(threading.local):
+    cancel: Cancel | None = None
+
+
+_CURRENT = _Current()
+
+
+def make_cancellable(manager: urllib3.PoolManager) -> None:
+    """Let the connections of *manager* announce their sockets to the Cancel of the requesting thread."""
+    manager.pool_classes_by_scheme = {scheme: _announcing_pool(pool) for scheme, pool in manager.pool_classes_by_scheme.items()}
+
+
+def _announcing_pool(pool: Any) -> Any:
+    def getresponse(connection: Any) -> Any:
+        if _CURRENT.cancel is not None:
+            _CURRENT.cancel.attach(connection.sock)
+        return base.getresponse(connection)
+
+    base = pool.ConnectionCls
+    connection = type(base.__name__, (base,), {"getresponse": getresponse})
+    return type(pool.__name__, (pool,), {"ConnectionCls": connection})
+
+
+@contextmanager
+def announced_to(cancel: Cancel | None) -> Iterator[None]:
+    """Requests of this thread inside the block can be ended by *cancel*."""
+    if cancel is not None and cancel.cancelled:
+        raise Cancelled("the client is stopping")
+    _CURRENT.cancel = cancel
+    try:
+        yield
+    finally:
+        _CURRENT.cancel = None
+
+
+# ValueError: http.client on a file that another thread has closed, or on chunk sizes that are no numbers.
+FOREIGN = (HTTPError, http.client.HTTPException, OSError, ValueError)
+
+
+def translate(error: Exception, request: str, cancel: Cancel | None) -> ApiError:
+    """The ApiError that a FOREIGN *error* stands for; *request* is "GET /api/v1/nodes"."""
+    if cancel is not None and cancel.cancelled:
+        return Cancelled("the client is stopping")
+    if isinstance(error, ReadTimeoutError | ConnectTimeoutError | TimeoutError):
+        return TimedOut(f"{request}: no answer in time")
+    return Unreachable(f"{request}: {type(error).__name__}: {error}")
+
+
+@contextmanager
+def translated(request: str, cancel: Cancel | None) -> Iterator[None]:
+    """Turn FOREIGN errors inside the block into ApiErrors."""
+    try:
+        yield
+    except FOREIGN as error:
+        raise translate(error, request, cancel) from error
+
+
+class LineStream:
+    """The lines of a streamed answer. Implements `resource.WatchLines`. Read by one thread, closed by any."""
+
+    def __init__(self, response: urllib3.BaseHTTPResponse, request: str, cancel: Cancel) -> None:
+        self._response = response
+        self._request = request
+        self._cancel = cancel
+        self._closed = threading.Event()
+        self._reading = False  # then only the reading thread may close the buffers; others just shut the socket
+
+    # -- called by the reading thread
+
+    def __iter__(self) -> Iterator[bytes]:
+        rest = b""
+        while chunk := self._read():
+            lines = (rest + chunk).split(b"\n") if b"\n" in chunk else [rest + chunk]
+            rest = lines.pop()
+            if len(rest) > LINE_LIMIT_BYTES:
+                raise Unreachable(f"{self._request}: a line exceeds {LINE_LIMIT_BYTES} bytes")
+            for line in lines:
+                if line.strip():
+                    yield line
+        # What is left after a clean end has no newline, so it is a cut event: the next watch will bring it again.
+
+    def _read(self) -> bytes:
+        if self._closed.is_set():
+            return b""
+        self._reading = True
+        try:
+            return self._response.read1(_CHUNK_BYTES)
+        except FOREIGN as error:
+            if self._closed.is_set():  # the break is our own doing
+                return b""
+            raise translate(error, self._request, self._cancel) from error
+        finally:
+            self._reading = False
+            if self._closed.is_set():  # by another thread, while this one was reading
+                self._response.close()
+
+    # -- called by anyone
+
+    def close(self) -> None:
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        self._cancel.detach(shut=True)
+        if not self._reading:
+            self._response.close()
+
+
+def read_body(response: urllib3.BaseHTTPResponse, limit_bytes: int, remaining_s: Callable[[], float]) -> bytearray:
+    """The whole body. *remaining_s* () -> seconds left; each read gets what is left, so that a drip cannot prolong it.
+
+    Raises TimeoutError when nothing is left, OSError beyond *limit_bytes*.
+    """
+    body = bytearray()
+    while True:
+        left_s = remaining_s()
+        if left_s <= 0:
+            raise TimeoutError
+        sock = getattr(getattr(response, "connection", None), "sock", None)
+        if sock is not None:
+            sock.settimeout(left_s)
+        chunk = response.read1(_CHUNK_BYTES)
+        if not chunk:
+            return body
+        body += chunk
+        if len(body) > limit_bytes:
+            raise OSError(f"the answer exceeds {limit_bytes} bytes")

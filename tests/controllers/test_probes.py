@@ -1,0 +1,81 @@
+"""Probes: groups, services, verbose, exclude, and nothing told to strangers."""
+
+from __future__ import annotations
+
+from wsgiref.util import setup_testing_defaults
+from wsgiref.validate import validator
+
+import pytest
+
+from controllers.probes import Probes, health_application, metrics_application
+from webhook.telemetry import Telemetry
+
+
+def probes(**why: str) -> Probes:
+    def check(name: str):
+        return lambda: why.get(name)
+
+    return Probes({"threads": check("threads")}, {"server": check("server")}, {"endpoint": check("endpoint")})
+
+
+def get(app, path: str, query: str = "", method: str = "GET") -> tuple[str, str]:
+    environ = {"SCRIPT_NAME": "", "PATH_INFO": path, "QUERY_STRING": query, "REQUEST_METHOD": method}
+    setup_testing_defaults(environ)
+    seen: list[str] = []
+    body = validator(app)(environ, lambda status, headers, exc_info=None: seen.append(status))
+    text = b"".join(body).decode()
+    body.close()
+    return seen[0], text
+
+
+def test_a_healthy_process_says_ok() -> None:
+    assert get(health_application(probes()), "/readyz") == ("200 OK", "ok")
+    assert get(health_application(probes()), "/healthz") == ("200 OK", "ok")
+
+
+def test_a_failing_service_makes_the_process_unready_but_not_dead() -> None:
+    app = health_application(probes(endpoint="the pods cache has not synced"))
+
+    assert get(app, "/readyz")[0].startswith("500")
+    assert get(app, "/readyz/endpoint")[0].startswith("500")
+    assert get(app, "/healthz")[0] == "200 OK"
+
+
+def test_a_service_is_not_ready_while_the_process_is_not() -> None:
+    assert get(health_application(probes(server="draining")), "/readyz/endpoint")[0].startswith("500")
+
+
+def test_reasons_are_never_told() -> None:
+    _, text = get(health_application(probes(endpoint="secret reason")), "/readyz", "verbose")
+
+    assert "secret" not in text
+    assert "[-]endpoint failed: reason withheld" in text
+    assert "[+]server ok" in text
+
+
+def test_an_excluded_check_does_not_count() -> None:
+    assert get(health_application(probes(endpoint="x")), "/readyz", "exclude=endpoint")[0] == "200 OK"
+
+
+@pytest.mark.parametrize("path", ["/readyz/nothing", "/", "/statusz"])
+def test_unknown_paths_are_404(path: str) -> None:
+    assert get(health_application(probes()), path)[0].startswith("404")
+
+
+def test_a_flood_of_query_fields_is_refused() -> None:
+    assert get(health_application(probes()), "/readyz", "&".join(f"a{n}" for n in range(100)))[0].startswith("400")
+
+
+def test_only_reading_is_allowed() -> None:
+    assert get(health_application(probes()), "/readyz", method="POST")[0].startswith("405")
+    assert get(metrics_application(Telemetry()), "/metrics", method="DELETE")[0].startswith("405")
+
+
+def test_metrics_are_prometheus_text() -> None:
+    telemetry = Telemetry()
+    telemetry.counter("gatehouse_things", "Things").inc()
+
+    status, text = get(metrics_application(telemetry), "/metrics")
+
+    assert status == "200 OK"
+    assert "gatehouse_things_total 1.0" in text

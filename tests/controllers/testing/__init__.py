@@ -1,0 +1,1 @@
+"""Tests of the testing kit: others rely on it."""

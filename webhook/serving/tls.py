@@ -1,0 +1,257 @@
+"""The server's certificate: where it comes from, how it is tested, how it is replaced while connections go on.
+
+A new pair becomes a new `ssl.SSLContext`, which must load, match, be valid now and complete a handshake with itself in
+memory before new connections get it; open ones keep theirs. Loading a pair into the live context is no way: a
+mismatched pair would leave it without a certificate. Whatever fails leaves the last good pair in use, and says so.
+Keys never touch the disk: OpenSSL reads the PEM from a memfd.
+
+Errors: CertificateError, with a label: unreadable, unloadable, mismatched, expired, not-yet-valid.
+Thread rule: any thread.
+Source: RFC 8446; Kubernetes kubernetes.io/tls Secrets (PEM, leaf first).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import ssl
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import attrs
+from cryptography import x509
+
+from webhook.clock import Clock
+from webhook.logs import get_log
+from webhook.telemetry import Telemetry
+
+
+class CertificateError(Exception):
+    """A pair that cannot be served. *reason* is the label of the reload counter."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
+@attrs.frozen
+class KeyPair:
+    """PEM bytes: the certificate (leaf first, then intermediates), its key, and optionally the CAs of clients."""
+
+    certificate: bytes
+    key: bytes = attrs.field(repr=False)
+    client_ca: bytes = b""
+
+
+class CertificateSource(Protocol):
+    """Where the current pair comes from. Any thread."""
+
+    def read(self) -> KeyPair:
+        """The pair as it is now. Raises CertificateError."""
+
+
+@attrs.frozen
+class FileCertificates:
+    """A pair in files, read anew each time: renames and the symlink swap of mounted Secrets both work."""
+
+    certificate: Path = attrs.field(converter=Path)
+    key: Path = attrs.field(converter=Path)
+    client_ca: Path | None = attrs.field(default=None, converter=attrs.converters.optional(Path))
+
+    def read(self) -> KeyPair:
+        """The files' present content; it may be torn between two writes, which the test of the pair finds out."""
+        try:
+            return KeyPair(
+                self.certificate.read_bytes(),
+                self.key.read_bytes(),
+                self.client_ca.read_bytes() if self.client_ca else b"",
+            )
+        except OSError as error:
+            raise CertificateError("unreadable", f"cannot read {error.filename}: {error.strerror}") from None
+
+
+class HeldCertificates:
+    """A pair in memory, for one that comes from a Secret or was made at start. Any thread may replace it."""
+
+    def __init__(self, pair: KeyPair | None = None) -> None:
+        self._pair = pair  # replaced as one value
+
+    def replace(self, pair: KeyPair) -> None:
+        """Serve *pair* from the next poll on."""
+        self._pair = pair
+
+    def read(self) -> KeyPair:
+        """The pair last given."""
+        pair = self._pair
+        if pair is None:
+            raise CertificateError("unreadable", "no certificate has arrived yet")
+        return pair
+
+
+class Certificates:
+    """The context that new connections get, kept up to date with a source."""
+
+    def __init__(self, source: CertificateSource, telemetry: Telemetry, clock: Clock) -> None:
+        self._source = source
+        self._clock = clock
+        self._log = get_log("certificates")
+        self._lock = threading.Lock()  # one refresh at a time; held while the source is read and tried
+        self._context: ssl.SSLContext | None = None  # replaced as one value
+        self._settled: KeyPair | None = None  # tried, with an outcome that only another pair can change
+        self._complained: object = None  # what the log has been told last
+        self._reloads = telemetry.counter(
+            "gatehouse_certificate_reloads", "Attempts to serve a new certificate, by result", ["result"]
+        )
+        self._expiry = telemetry.gauge(
+            "gatehouse_certificate_expiry_timestamp_seconds", "When the served certificate expires, seconds since the epoch"
+        )
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """The context of new connections; only after `load`."""
+        assert self._context is not None
+        return self._context
+
+    def load(self) -> None:
+        """Read the source for the first time. Raises CertificateError."""
+        pair = self._source.read()
+        self._serve(pair)
+        self._settled = pair
+
+    def refresh(self) -> bool:
+        """Read the source again; True when a new pair is served from now on. Never raises. Any thread."""
+        with self._lock:
+            return self._refresh()
+
+    def _refresh(self) -> bool:
+        try:
+            pair = self._source.read()
+        except CertificateError as error:
+            self._complain(error, str(error))
+            return False
+        if pair == self._settled:
+            return False
+        try:
+            self._serve(pair)
+        except CertificateError as error:
+            self._complain(error, pair)
+            self._settled = None if error.reason == "not-yet-valid" else pair
+            return False
+        self._settled = pair
+        return True
+
+    def _serve(self, pair: KeyPair) -> None:
+        context, expiry_s = build_context(pair, self._clock.wall_s())
+        self._context = context
+        self._complained = None
+        self._expiry.set(expiry_s)
+        self._reloads.labels("ok").inc()
+        self._log.info("certificate loaded", expires=_text(expiry_s), client_ca=bool(pair.client_ca))
+
+    def _complain(self, error: CertificateError, about: object) -> None:
+        if about == self._complained:
+            return
+        self._complained = about
+        self._reloads.labels(error.reason).inc()
+        self._log.warning("certificate refused, the last good one stays", reason=error.reason, detail=str(error))
+
+
+def build_context(pair: KeyPair, now_s: float) -> tuple[ssl.SSLContext, float]:
+    """A tested server context for *pair*, and when its certificate expires. Raises CertificateError.
+
+    now_s: seconds since the epoch.
+    """
+    expiry_s = _check_validity(pair, now_s)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # Renegotiation lets a client spend our time; a ticket is sent per handshake and Go's webhook client keeps none.
+    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION | ssl.OP_NO_TICKET
+    context.num_tickets = 0
+    try:
+        with _in_memory(pair.certificate + b"\n" + pair.key) as path:
+            context.load_cert_chain(path, password=_no_password)
+    except ssl.SSLError as error:
+        mismatched = "MISMATCH" in (error.reason or "")
+        raise CertificateError(
+            "mismatched" if mismatched else "unloadable",
+            "the key does not belong to the certificate" if mismatched else f"OpenSSL refuses the pair ({error.reason})",
+        ) from None
+    if pair.client_ca:
+        try:
+            context.load_verify_locations(cadata=pair.client_ca.decode("ascii"))
+        except (ssl.SSLError, ValueError):
+            raise CertificateError("unloadable", "the client CA is not PEM") from None
+        context.verify_mode = ssl.CERT_OPTIONAL
+    _try_handshake(context)
+    return context, expiry_s
+
+
+def client_name(tls: ssl.SSLObject) -> str:
+    """The common name of the verified client certificate, as Kubernetes names users; "" without one, or with several."""
+    if tls.context.verify_mode is ssl.CERT_NONE:
+        return ""
+    parts: Any = (tls.getpeercert() or {}).get("subject", ())
+    names = [str(value) for part in parts for kind, value in part if kind == "commonName"]
+    return names[0] if len(names) == 1 else ""
+
+
+def _check_validity(pair: KeyPair, now_s: float) -> float:
+    try:
+        certificate = x509.load_pem_x509_certificate(pair.certificate)
+    except ValueError:
+        raise CertificateError("unloadable", "the certificate is not PEM") from None
+    expiry_s = certificate.not_valid_after_utc.timestamp()
+    if now_s >= expiry_s:
+        raise CertificateError("expired", f"the certificate expired at {_text(expiry_s)}")
+    begin_s = certificate.not_valid_before_utc.timestamp()
+    if now_s < begin_s:
+        raise CertificateError("not-yet-valid", f"the certificate is not valid before {_text(begin_s)}")
+    return expiry_s
+
+
+def _try_handshake(context: ssl.SSLContext) -> None:
+    """One handshake in memory: what loads may still not work (a curve or a signature that no client accepts)."""
+    client_context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client_context.check_hostname = False
+    client_context.verify_mode = ssl.CERT_NONE
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sides = [
+        context.wrap_bio(to_server, to_client, server_side=True),
+        client_context.wrap_bio(to_client, to_server, server_side=False),
+    ]
+    for _ in range(8):  # a full TLS 1.2 handshake takes four flights
+        waiting = 0
+        for side in sides:
+            try:
+                side.do_handshake()
+            except ssl.SSLWantReadError:
+                waiting += 1
+            except ssl.SSLError as error:
+                raise CertificateError("unloadable", f"a handshake with the pair fails ({error.reason})") from None
+        if not waiting:
+            return
+    raise CertificateError("unloadable", "a handshake with the pair does not end")
+
+
+@contextlib.contextmanager
+def _in_memory(content: bytes) -> Iterator[str]:
+    """A path under which *content* can be read by this process only, and which is no file."""
+    fd = os.memfd_create("pair", os.MFD_CLOEXEC)
+    try:
+        with open(fd, "wb", closefd=False) as memory:
+            memory.write(content)
+        yield f"/proc/self/fd/{fd}"
+    finally:
+        os.close(fd)
+
+
+def _no_password() -> str:
+    # Without this OpenSSL would ask on the terminal, and wait.
+    raise CertificateError("unloadable", "the key is encrypted")
+
+
+def _text(seconds: float) -> str:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
