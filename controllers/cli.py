@@ -13,12 +13,12 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 from typing import Final
 
 import attrs
 
 from controllers.cli_usage import UsageError
+from controllers.version import version
 from webhook.logs import ROOT
 from webhook.names import PROJECT
 
@@ -38,6 +38,7 @@ _COMMANDS: Final = (
     _Command("serve", "controllers.cli_serve", "answer admission reviews until stopped"),
     _Command("review", "controllers.cli_review", "decide admission reviews from files, as the server would"),
     _Command("manifests", "controllers.cli_manifests", "print the webhook configurations for kubectl apply"),
+    _Command("status", "controllers.cli_status", "show what a running process knows"),
     _Command("version", "controllers.cli", "print the version"),
 )
 
@@ -90,14 +91,6 @@ def run(options: argparse.Namespace) -> int:
     found = {"version": version(), "python": platform.python_version(), "platform": platform.platform()}
     print(json.dumps(found) if options.output == "json" else f"{PROJECT} {found['version']} (Python {found['python']})")
     return FINE
-
-
-def version() -> str:
-    """Our version; "unknown" when the package was not installed but is run from its sources."""
-    try:
-        return metadata.version(PROJECT)
-    except metadata.PackageNotFoundError:
-        return "unknown"
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:

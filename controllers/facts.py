@@ -6,7 +6,7 @@ the rest by anyone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,9 +16,10 @@ from controllers.runtime.informer import Informer
 from controllers.runtime.lister import NodeLister, PodLister
 from controllers.runtime.projection import nodes_resource, pods_resource
 from controllers.runtime.rest import Limits, RestClient
-from webhook.admission.cluster import Cluster
+from webhook.admission.cluster import Cluster, NodeFacts
 from webhook.admission.service import NODES_CACHE, PODS_CACHE
 from webhook.clock import Clock, Deadline
+from webhook.objects.meta import Json
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry
 
@@ -42,6 +43,12 @@ class ClusterFacts(Protocol):
     def has_synced(self, cache: str) -> bool:
         """Whether the cache of that name has its first list; stays true."""
 
+    def nodes(self) -> Iterable[NodeFacts]:
+        """Every node."""
+
+    def caches(self) -> Json:
+        """Each cache: synced, objects, seconds since the API server was last heard."""
+
 
 class WatchedFacts:
     """Caches that follow the API server."""
@@ -51,7 +58,7 @@ class WatchedFacts:
     ) -> None:
         limits = Limits(per_second=connection.qps, burst=connection.burst)
         self._client = RestClient.auto(connection.kubeconfig, telemetry, clock, limits)
-        nodes = Informer(nodes_resource(policy), self._client, telemetry, clock, on_death)
+        self._nodes = nodes = Informer(nodes_resource(policy), self._client, telemetry, clock, on_death)
         pods = Informer(pods_resource(), self._client, telemetry, clock, on_death)
         self._informers: dict[str, Informer[Any]] = {NODES_CACHE: nodes, PODS_CACHE: pods}
         self.cluster = Cluster(NodeLister(nodes, self._client, policy, clock, telemetry), PodLister(pods))
@@ -73,6 +80,19 @@ class WatchedFacts:
     def has_synced(self, cache: str) -> bool:
         return self._informers[cache].has_synced()
 
+    def nodes(self) -> Iterable[NodeFacts]:
+        return [item.facts for item in self._nodes.store.items()]
+
+    def caches(self) -> Json:
+        return {
+            name: {
+                "synced": informer.has_synced(),
+                "objects": len(informer.store),
+                "silenceSeconds": round(informer.silence_s(), 1),
+            }
+            for name, informer in self._informers.items()
+        }
+
 
 class FileFacts:
     """Facts from the files of --local."""
@@ -92,3 +112,13 @@ class FileFacts:
 
     def has_synced(self, cache: str) -> bool:
         return True
+
+    def nodes(self) -> Iterable[NodeFacts]:
+        return self._local.snapshot.nodes.values()
+
+    def caches(self) -> Json:
+        snapshot = self._local.snapshot
+        return {
+            NODES_CACHE: {"synced": True, "objects": len(snapshot.nodes)},
+            PODS_CACHE: {"synced": True, "objects": len(snapshot.pods)},
+        }

@@ -1,4 +1,4 @@
-"""Health as HTTP: /healthz, /readyz, /readyz/<service>, with ?verbose and ?exclude=; and /metrics.
+"""Health as HTTP: /healthz, /readyz, /readyz/<service>, with ?verbose and ?exclude=; and beside it /metrics, /statusz.
 
 Follows the API server's own probes: `ok` or a list of checks, 500 when one fails, reasons only in the log, since the port is
 open to whoever reaches the pod. Per service as in gRPC's health protocol: "" is the whole process, an unknown one is 404.
@@ -7,12 +7,15 @@ Liveness never depends on the API server: a restart mends nothing there. Any thr
 
 from __future__ import annotations
 
+import ipaddress
+import json
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from webhook.logs import get_log
+from webhook.objects.meta import Json
 from webhook.telemetry import CONTENT_TYPE, Telemetry
 
 if TYPE_CHECKING:
@@ -54,6 +57,10 @@ class Probes:
         excluded = frozenset(options.get("exclude", ()))
         return self._report(group, {key: check for key, check in checks.items() if key not in excluded}, "verbose" in options)
 
+    def failing(self) -> list[str]:
+        """The checks of /readyz that fail at this moment."""
+        return [name for name, check in self._groups["readyz"].items() if check() is not None]
+
     def _report(self, group: str, checks: Mapping[str, Check], verbose: bool) -> tuple[str, str]:
         lines, healthy = [], True
         for name, check in checks.items():
@@ -94,15 +101,30 @@ def health_application(probes: Probes) -> WSGIApplication:
     return respond
 
 
-def metrics_application(telemetry: Telemetry) -> WSGIApplication:
-    """The application on --metrics-bind-address."""
+def metrics_application(telemetry: Telemetry, status: Callable[[], Json]) -> WSGIApplication:
+    """The application on --metrics-bind-address. /statusz names objects of the cluster, so only loopback may read it."""
 
     def respond(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        if environ.get("PATH_INFO") != "/metrics":
-            return _send(environ, start_response, "404 Not Found", TEXT, b"have /metrics\n")
-        return _send(environ, start_response, "200 OK", CONTENT_TYPE, telemetry.expose())
+        path = environ.get("PATH_INFO")
+        if path == "/metrics":
+            return _send(environ, start_response, "200 OK", CONTENT_TYPE, telemetry.expose())
+        if path != "/statusz":
+            return _send(environ, start_response, "404 Not Found", TEXT, b"have /metrics and /statusz\n")
+        if not _is_loopback(environ.get("REMOTE_ADDR", "")):
+            text = b"only from inside the pod: kubectl exec or port-forward\n"
+            return _send(environ, start_response, "403 Forbidden", TEXT, text)
+        return _send(environ, start_response, "200 OK", "application/json", json.dumps(status()).encode())
 
     return respond
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    mapped = getattr(parsed, "ipv4_mapped", None)  # a dual-stack socket shows 127.0.0.1 as ::ffff:127.0.0.1
+    return bool((mapped or parsed).is_loopback)
 
 
 def _send(environ: WSGIEnvironment, start_response: StartResponse, status: str, kind: str, body: bytes) -> Iterable[bytes]:

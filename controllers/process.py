@@ -31,10 +31,13 @@ from controllers.config_address import Address
 from controllers.config_webhook import CertificateSource as Source
 from controllers.facts import ClusterFacts, FileFacts, WatchedFacts
 from controllers.probes import Check, Probes, health_application, metrics_application
+from controllers.status import Section, collect, silent_nodes
 from controllers.supervisor import Part, Supervisor
+from controllers.version import version
 from webhook.admission.gate import Gate
 from webhook.clock import Clock, Deadline, SystemClock
 from webhook.logs import get_log
+from webhook.objects.meta import Json
 from webhook.serving.limits import ServerLimits
 from webhook.serving.selfsigned import make_self_signed
 from webhook.serving.server import AdmissionServer
@@ -83,6 +86,7 @@ class Process:
     def __init__(self, options: Options, clock: Clock) -> None:
         self._config = config = options.config
         self._clock = clock
+        self._started_s = clock.monotonic_s()
         self._local = options.local_dir is not None
         self._telemetry = Telemetry()
         self._leaving = threading.Event()
@@ -90,6 +94,7 @@ class Process:
         self._servers: dict[str, AdmissionServer] = {}
         self.facts = self._make_facts(options.local_dir)
         self.gate = Gate(config.settings(), self.facts.cluster, self._telemetry, clock, synced=self.facts.has_synced)
+        self._probes = self._make_probes()
         self.supervisor = Supervisor(self._parts(), clock, LEAVE_WITHIN_S + config.webhook.shutdown_delay_s)
 
     def addresses(self) -> dict[str, str]:
@@ -97,7 +102,34 @@ class Process:
         found = {name: _text(server.address) for name, server in self._servers.items()}
         return found | ({"caBundle": b64encode(self._ca_pem).decode("ascii")} if self._ca_pem else {})
 
+    def status(self) -> Json:
+        """What /statusz says. Any thread."""
+        sections: dict[str, Section] = {
+            "process": self._process_section,
+            "services": lambda: {
+                bound.service.name: {
+                    "path": bound.service.path,
+                    "ready": all(self.facts.has_synced(cache) for cache in bound.service.caches),
+                }
+                for bound in self.gate.services
+            },
+            "caches": self.facts.caches,
+            "silentNodes": lambda: silent_nodes(self.facts.nodes(), self._config.votes.policy(), self._clock.wall_s()),
+        }
+        return collect(sections)
+
     # -- inside
+
+    def _process_section(self) -> Json:
+        failing = self._probes.failing()
+        return {
+            "version": version(),
+            "pid": os.getpid(),
+            "uptimeSeconds": round(self._clock.monotonic_s() - self._started_s, 1),
+            "ready": not failing,
+            "failing": failing,
+            "local": self._local,
+        }
 
     def _make_facts(self, local_dir: Path | None) -> ClusterFacts:
         policy = self._config.votes.policy()
@@ -111,8 +143,8 @@ class Process:
     def _parts(self) -> Sequence[Part]:
         config = self._config
         parts = [
-            self._server_part("metrics", config.metrics.bind_address, metrics_application(self._telemetry)),
-            self._server_part("healthProbe", config.probes.bind_address, health_application(self._probes())),
+            self._server_part("metrics", config.metrics.bind_address, metrics_application(self._telemetry, self.status)),
+            self._server_part("healthProbe", config.probes.bind_address, health_application(self._probes)),
             Part("caches", self.facts.start, self.facts.stop, self.facts.alive),
             self._server_part("webhook", config.webhook.bind_address, application(self.gate, self._clock)),
             Part("shutdown delay", lambda: None, self._delay),
@@ -171,7 +203,7 @@ class Process:
             raise CertificateError("unreadable", f"cannot read {client_ca}: {error.strerror}") from error
         return HeldCertificates(KeyPair(made.certificate, made.key, callers))
 
-    def _probes(self) -> Probes:
+    def _make_probes(self) -> Probes:
         live: dict[str, Check] = {"threads": lambda: None if self._all_alive() else "a thread has ended"}
         ready: dict[str, Check] = {
             "shutdown": lambda: "leaving" if self._leaving.is_set() else None,

@@ -18,8 +18,8 @@ def probes(**why: str) -> Probes:
     return Probes({"threads": check("threads")}, {"server": check("server")}, {"endpoint": check("endpoint")})
 
 
-def get(app, path: str, query: str = "", method: str = "GET") -> tuple[str, str]:
-    environ = {"SCRIPT_NAME": "", "PATH_INFO": path, "QUERY_STRING": query, "REQUEST_METHOD": method}
+def get(app, path: str, query: str = "", method: str = "GET", peer: str = "127.0.0.1") -> tuple[str, str]:
+    environ = {"SCRIPT_NAME": "", "PATH_INFO": path, "QUERY_STRING": query, "REQUEST_METHOD": method, "REMOTE_ADDR": peer}
     setup_testing_defaults(environ)
     seen: list[str] = []
     body = validator(app)(environ, lambda status, headers, exc_info=None: seen.append(status))
@@ -68,14 +68,23 @@ def test_a_flood_of_query_fields_is_refused() -> None:
 
 def test_only_reading_is_allowed() -> None:
     assert get(health_application(probes()), "/readyz", method="POST")[0].startswith("405")
-    assert get(metrics_application(Telemetry()), "/metrics", method="DELETE")[0].startswith("405")
+    assert get(metrics_application(Telemetry(), dict), "/metrics", method="DELETE")[0].startswith("405")
 
 
 def test_metrics_are_prometheus_text() -> None:
     telemetry = Telemetry()
     telemetry.counter("gatehouse_things", "Things").inc()
 
-    status, text = get(metrics_application(telemetry), "/metrics")
+    status, text = get(metrics_application(telemetry, dict), "/metrics")
 
     assert status == "200 OK"
     assert "gatehouse_things_total 1.0" in text
+
+
+def test_the_status_page_is_for_loopback_only() -> None:
+    app = metrics_application(Telemetry(), lambda: {"process": {"ready": True}})
+
+    assert get(app, "/statusz", peer="10.0.0.9")[0].startswith("403")
+    assert get(app, "/statusz", peer="")[0].startswith("403")
+    for peer in ("127.0.0.1", "::1", "::ffff:127.0.0.1"):
+        assert get(app, "/statusz", peer=peer) == ("200 OK", '{"process": {"ready": true}}')

@@ -53,6 +53,29 @@ def test_probes_and_metrics_tell_what_is_going_on(served: Served) -> None:
     assert 'gatehouse_admission_patched_total{service="node-taint"}' in served.get("metrics", "/metrics")[1]
 
 
+def test_status_shows_what_it_knows(served: Served) -> None:
+    def status(*flags: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "controllers", "status", "--address", served.addresses["metrics"], *flags]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S)
+
+    page = json.loads(status("-o", "json").stdout)
+    text = status()
+
+    assert page["caches"]["nodes"] == {"synced": True, "objects": 4}
+    assert [row["node"] for row in page["silentNodes"] if row["guarded"]] == ["edge-1", "edge-2"]
+    assert text.returncode == 0
+    assert "edge-1: guarded" in text.stdout
+
+
+def test_status_of_nothing_is_a_clear_error() -> None:
+    command = [sys.executable, "-m", "controllers", "status", "--address", "127.0.0.1:1"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S)
+
+    assert done.returncode == 1
+    assert "127.0.0.1:1/statusz: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 HUGE = b'{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", "x": "%s"}}'
 REFUSED = {
     "over 7 MiB": (HUGE % (b"x" * (7 * MIB)), {}, 413),

@@ -1,0 +1,99 @@
+"""What the process knows at this moment, as JSON: the page /statusz and the command `gatehouse status`.
+
+    {"process": {...}, "services": {...}, "caches": {...}, "leaderElection": {...}, "silentNodes": [...]}
+
+Each section is a function that any thread may call; one that fails says so in its place and does not take the page with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from webhook.admission.cluster import NodeFacts, Status
+from webhook.logs import get_log
+from webhook.objects.meta import Json
+from webhook.objects.votes import VotePolicy, guard
+
+log = get_log("status")
+
+Section = Callable[[], Any]
+
+LISTED_NODES = 500  # more silent nodes than this are a number, not a list to read
+
+
+def collect(sections: Mapping[str, Section]) -> Json:
+    """Every section's answer."""
+    page: Json = {}
+    for name, section in sections.items():
+        try:
+            page[name] = section()
+        except Exception as error:
+            log.error("a section of the status page failed", exc_info=error, section=name)
+            page[name] = {"error": type(error).__name__}
+    return page
+
+
+def silent_nodes(nodes: Iterable[NodeFacts], policy: VotePolicy, now_s: float) -> list[Json]:
+    """Every silent node, whether it is guarded, why, and for how long; guarded ones first, then by name. O(nodes)."""
+    rows = []
+    for node in nodes:
+        if node.ready is not Status.UNKNOWN:
+            continue
+        decided = guard(node, policy, now_s)
+        rows.append(
+            {
+                "node": node.name,
+                "guarded": decided.active,
+                "reason": decided.reason.value,
+                "vote": node.vote.value,
+                "ageSeconds": None if decided.age_s is None else round(decided.age_s, 1),
+            }
+        )
+    rows.sort(key=lambda row: (not row["guarded"], row["node"]))
+    return rows[:LISTED_NODES]
+
+
+def describe(page: Json) -> str:
+    """The page for a person: one line a fact."""
+    process = page.get("process", {})
+    ready = "ready" if process.get("ready") else f"NOT READY ({', '.join(process.get('failing', ())) or 'unknown'})"
+    lines = [f"gatehouse {process.get('version', '?')}: {ready}, up {_span(process.get('uptimeSeconds'))}"]
+    lines += _table("service", page.get("services"), ("path", "ready"))
+    lines += _table("cache", page.get("caches"), ("synced", "objects", "silenceSeconds"))
+    election = page.get("leaderElection")
+    if isinstance(election, dict):
+        lines += ["", "leader election: " + ", ".join(f"{key} {_cell(value)}" for key, value in election.items())]
+    nodes = page.get("silentNodes") or []
+    lines += ["", f"silent nodes: {len(nodes)}"]
+    if isinstance(nodes, list):
+        for row in nodes:
+            state = "guarded" if row["guarded"] else "not guarded"
+            lines.append(f"  {row['node']}: {state}, {row['reason']}, vote {row['vote']}, age {_span(row['ageSeconds'])}")
+    return "\n".join(lines)
+
+
+def _table(title: str, rows: Any, columns: tuple[str, ...]) -> list[str]:
+    if not isinstance(rows, dict) or not rows:
+        return []
+    cells = [(title, *columns)] + [(name, *(_cell(row.get(column)) for column in columns)) for name, row in rows.items()]
+    widths = [max(len(row[index]) for row in cells) for index in range(len(columns) + 1)]
+    return ["", *("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells)]
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def _span(seconds: float | None) -> str:
+    if seconds is None:
+        return "unknown"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
