@@ -142,12 +142,9 @@ class Reactor:
         """
         self.begin_drain()
         self._acceptor.close()
-        now_s = self._clock.monotonic_s()
-        for connection in self._table.all():
-            if connection.phase in (Phase.IDLE, Phase.HANDSHAKE, Phase.LINGER):
-                connection.deadline_s = min(connection.deadline_s, now_s + LAST_LOOK_S)
         pause = threading.Event()
         while len(self._table) and not deadline.expired():
+            self._hurry()
             self._sweep()
             self._clock.wait(pause, min(0.02, deadline.remaining_s()))
         self._stopped = True
@@ -166,6 +163,13 @@ class Reactor:
         self._epoll.close()
         os.close(self._wake_fd)
         return True
+
+    def _hurry(self) -> None:
+        """Leave those without a request a last moment only. Again and again: one may just have become idle."""
+        last_s = self._clock.monotonic_s() + LAST_LOOK_S
+        for connection in self._table.all():
+            if connection.phase in (Phase.IDLE, Phase.HANDSHAKE, Phase.LINGER):
+                connection.deadline_s = min(connection.deadline_s, last_s)
 
     def _cut(self, connection: Connection) -> None:
         if connection.owner.acquire(blocking=False):

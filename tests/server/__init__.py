@@ -1,0 +1,1 @@
+"""The server against real sockets on the loopback."""
