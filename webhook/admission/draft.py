@@ -97,8 +97,10 @@ class Draft:
     def _existing(self, path: Path) -> Any:
         if not path:
             raise LookupError("the whole object cannot be replaced or removed")
-        self._at(path)
-        return self._at(path[:-1])
+        parent = self._at(path[:-1])
+        if not _holds(parent, path[-1]):
+            raise LookupError(f"{pointer(path)}: does not exist")
+        return parent
 
     def _list(self, path: Path, *, create: bool = False) -> list[Any]:
         if create:
@@ -131,4 +133,8 @@ def _holds(node: Any, key: str | int) -> bool:
 
 def pointer(path: Path) -> str:
     """*path* as a JSON pointer (RFC 6901): `~` and `/` escaped, "" for the whole document."""
-    return "".join(f"/{part}" if type(part) is int else "/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+    return "".join([f"/{_escaped(part)}" if type(part) is str else f"/{part}" for part in path])
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1") if "~" in name or "/" in name else name

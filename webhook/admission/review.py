@@ -8,7 +8,6 @@ Source: k8s.io/api/admission/v1 types.go; apiserver admission/plugin/webhook/req
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
@@ -173,7 +172,7 @@ def encode(request: AdmissionRequest, response: AdmissionResponse) -> bytes:
             "code": denial.code,
         }
     elif response.operations:
-        answer["patch"] = base64.b64encode(msgspec.json.encode(response.operations)).decode("ascii")
+        answer["patch"] = msgspec.json.encode(response.operations)  # bytes: msgspec writes them as base64
         answer["patchType"] = "JSONPatch"
     if response.audit:
         answer["auditAnnotations"] = {key: _cut(value, AUDIT_LIMIT) for key, value in response.audit.items()}

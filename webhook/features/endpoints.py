@@ -15,6 +15,8 @@ ready. A pod whose containers are not ready failed its probe before the node wen
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import compress
+from operator import not_
 from typing import ClassVar
 
 import attrs
@@ -65,8 +67,7 @@ def _keep_in_endpoints(draft: Draft, judge: _Judge) -> int:
         keep = [judge.keeps(subset_address(item, path)) for item in unready]
         if not any(keep):
             continue
-        moved = [item for item, stays in zip(unready, keep, strict=True) if stays]
-        left = [item for item, stays in zip(unready, keep, strict=True) if not stays]
+        moved, left = list(compress(unready, keep)), list(compress(unready, map(not_, keep)))
         ready = meta.objects(subset, "addresses", path)
         draft.set(("subsets", index, "addresses"), [*ready, *moved], own=True)
         if left:
@@ -83,19 +84,24 @@ def _keep_in_slice(draft: Draft, judge: _Judge) -> int:
     for index, endpoint in enumerate(meta.objects(draft.object, "endpoints", "")):
         path = f"endpoints[{index}]"
         conditions = meta.mapping(endpoint, "conditions", path)
-        ready, serving, terminating = (
-            meta.boolean(conditions, key, f"{path}.conditions") for key in ("ready", "serving", "terminating")
-        )
+        where = f"{path}.conditions"
+        ready = meta.boolean(conditions, "ready", where)
+        serving = meta.boolean(conditions, "serving", where)
+        terminating = meta.boolean(conditions, "terminating", where)
         # An absent `ready` counts as true, an absent `serving` follows ready (discovery/v1 EndpointConditions).
         if terminating or (ready is not False and serving is not False):
             continue
         if not judge.keeps(slice_address(endpoint, path)):
             continue
-        for key, value in (("ready", ready), ("serving", serving)):
-            if value is False:
-                draft.replace(("endpoints", index, "conditions", key), True)
+        serves = {} if serving is None else {"serving": True}
+        draft.replace(("endpoints", index, "conditions"), {**conditions, "ready": True, **serves}, own=True)
         kept += 1
     return kept
+
+
+# Its peers vouch for a node that the cache says is well: that contradicts the request, and is settled by a live read as soon
+# as an address depends on it.
+_UNCONFIRMED = Guard(True, Reason.GUARDED)
 
 
 @attrs.define
@@ -114,46 +120,43 @@ class _Judge:
 
     def keeps(self, address: Address) -> bool:
         """Whether *address* stays ready."""
-        reason = self._reason(address)
-        if reason is not Reason.GUARDED:
-            self.why_not = reason
-        return reason is Reason.GUARDED
+        known = self._guards.get(address.node) or self._ask_cache(address.node)
+        reason = self._was_ready(address) if known.active else known.reason
+        if reason is Reason.GUARDED and known is _UNCONFIRMED:
+            known = self._guards[address.node] = guard(self._current(address.node), self.policy, self.context.now_s)
+            reason = known.reason
+        if reason is Reason.GUARDED:
+            return True
+        self.why_not = reason
+        return False
 
-    def _reason(self, address: Address) -> Reason:
-        if not address.node:
-            return Reason.NODE_UNKNOWN
-        # The node first: of the many addresses that are not ready, nearly all stand on nodes that are well.
-        known = self._guards.get(address.node)
-        node = self.nodes.get(address.node) if known is None else None
-        if known is not None and not known.active:
-            return known.reason
-        if known is None and not vouched(node, self.policy):
-            known = self._guards[address.node] = guard(node, self.policy, self.context.now_s)
-            return known.reason
-        reason = self._was_ready(address)
-        if reason is not Reason.GUARDED:
-            return reason
-        if known is None:
-            known = self._guards[address.node] = guard(self._current(node), self.policy, self.context.now_s)
-        return known.reason
+    def _ask_cache(self, name: str) -> Guard:
+        """What the cache says of a node, once. The node comes before the pod: most addresses that are not ready stand on
+        nodes that are well and that nobody vouches for.
+        """
+        node = self.nodes.get(name) if name else None
+        known = guard(node, self.policy, self.context.now_s)
+        if known.reason is Reason.NODE_NOT_SILENT and vouched(node, self.policy):
+            known = _UNCONFIRMED
+        self._guards[name] = known
+        return known
 
-    def _current(self, node: NodeFacts | None) -> NodeFacts | None:
-        """*node* itself, or as the API server has it where the cache says that it is well: that contradicts the request."""
-        if node is None or node.ready is Status.UNKNOWN:
-            return node
+    def _current(self, name: str) -> NodeFacts | None:
+        """The node as the API server has it; as the cache has it when there is no answer in time."""
+        node = self.nodes.get(name)
         clock = self.context.deadline.clock
         left_s = min(CONFIRM_BUDGET_S - self._confirmed_s, self.context.deadline.remaining_s())
         if left_s <= 0:
             return node
         start_s = clock.monotonic_s()
-        current = self.nodes.confirm(node.name, attrs.evolve(self.context.deadline, at_s=start_s + left_s))
+        current = self.nodes.confirm(name, attrs.evolve(self.context.deadline, at_s=start_s + left_s))
         self._confirmed_s += clock.monotonic_s() - start_s
         return current or node
 
     def _was_ready(self, address: Address) -> Reason:
         """GUARDED when the address was ready before its node went silent, else why it is left alone."""
         pod = self.pods.get(address.pod) if address.pod else None
-        if pod is not None and address.uid in ("", pod.uid):
+        if pod is not None and (address.uid == pod.uid or not address.uid):
             told = _pod_was_ready(pod)
             if told is not None:
                 return told

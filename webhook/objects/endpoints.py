@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from webhook.objects import meta
 
 
-class Address(NamedTuple):
+class Address(msgspec.Struct, frozen=True, gc=False):
     """One published address: equal when it is the same address of the same pod.
 
-    A tuple and not an attrs class: one is made for each of up to thousands of addresses, and a tuple takes a third of the time.
+    A struct and not an attrs class: one is made for each of up to thousands of addresses, in an eighth of the time.
     """
 
     ip: str  # of an EndpointSlice the first of addresses, which are interchangeable
@@ -55,6 +57,16 @@ def ready_in_slice(endpoint_slice: Mapping[str, Any]) -> frozenset[Address]:
 
 
 def _address(ip: str, item: Mapping[str, Any], path: str) -> Address:
+    node, target = item.get("nodeName"), item.get("targetRef")
+    if type(node) is str and type(target) is dict and target.get("kind") == "Pod":
+        namespace, name, uid = target.get("namespace"), target.get("name"), target.get("uid")
+        if type(namespace) is type(name) is type(uid) is str and name:
+            return Address(ip, node, f"{namespace}/{name}", uid)
+    return _address_in_part(ip, item, path)
+
+
+def _address_in_part(ip: str, item: Mapping[str, Any], path: str) -> Address:
+    """What there is of an address that is not plainly a pod's. Raises MalformedObject."""
     target = meta.mapping(item, "targetRef", path)
     is_pod = bool(target) and target.get("kind") == "Pod"
     where = f"{path}.targetRef"

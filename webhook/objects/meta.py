@@ -37,9 +37,9 @@ def sequence(parent: Mapping[str, Any], key: str, path: str) -> list[Any]:
 def objects(parent: Mapping[str, Any], key: str, path: str) -> list[Json]:
     """The list of objects at *key* of *parent*, [] when absent or null. Null elements are refused. O(n)."""
     items = sequence(parent, key, path)
-    for index, item in enumerate(items):
-        if type(item) is not dict:
-            raise _malformed(f"{path}.{key}" if path else key, f"[{index}]", "an object", item)
+    if items and set(map(type, items)) != {dict}:
+        index = next(index for index, item in enumerate(items) if type(item) is not dict)
+        raise _malformed(f"{path}.{key}" if path else key, f"[{index}]", "an object", items[index])
     return items
 
 

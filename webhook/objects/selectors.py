@@ -85,7 +85,8 @@ class Selector:
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Whether *labels* meet every condition; an empty selector matches everything. O(conditions)."""
-        return all(requirement.matches(labels) for requirement in self.requirements)
+        # Nearly always empty, and asked for every node: the generator would cost more than the conditions.
+        return not self.requirements or all(requirement.matches(labels) for requirement in self.requirements)
 
     def __str__(self) -> str:
         return ",".join(map(str, self.requirements))

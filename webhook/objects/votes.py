@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 import attrs
+import msgspec
 
 from webhook.admission.cluster import NodeFacts, Status, Vote
 from webhook.names import SUPEREDGE_UNHEALTHY_ANNOTATION, VOTE_ANNOTATION, Reason
@@ -63,8 +64,7 @@ class VotePolicy:
         return {self.healthy_value: Vote.HEALTHY, self.unhealthy_value: Vote.UNHEALTHY}.get(value, Vote.UNKNOWN)
 
 
-@attrs.frozen
-class Guard:
+class Guard(msgspec.Struct, frozen=True, gc=False):
     """Whether a node is kept alive by its peers' word, and why (or why not)."""
 
     active: bool

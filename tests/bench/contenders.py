@@ -1,0 +1,125 @@
+"""The servers that are compared: what starts each, and one that runs.
+
+A contender is a command that listens on a free port of 127.0.0.1 with the certificate it is given, and then prints one JSON
+line that has its address under "webhook". Another peer is another row of CONTENDERS.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+import trustme
+
+from tests.bench import reviews
+from tests.cluster.processes import Process, Processes
+
+ROOT = Path(__file__).parents[2]
+START_WITHIN_S = 60.0
+
+
+class StartError(Exception):
+    """A contender ended or did not listen in time; the message holds the end of its log."""
+
+
+@attrs.frozen
+class Place:
+    """What contenders get."""
+
+    folder: Path
+
+    @property
+    def cluster(self) -> Path:
+        """Folder with the cluster's objects."""
+        return self.folder / "cluster"
+
+    @property
+    def ca_file(self) -> Path:
+        """Who signed the certificate."""
+        return self.folder / "ca.pem"
+
+    @property
+    def certificate(self) -> Path:
+        """The serving certificate for 127.0.0.1 (ECDSA P-256)."""
+        return self.folder / "tls.crt"
+
+    @property
+    def key(self) -> Path:
+        """Its key."""
+        return self.folder / "tls.key"
+
+    def make(self, *, nodes: int = reviews.NODES, pods: int = reviews.PODS) -> None:
+        """Write all of it."""
+        self.cluster.mkdir()
+        reviews.write_cluster(self.cluster, nodes=nodes, pods=pods)
+        authority = trustme.CA(organization_name="gatehouse-bench")
+        serving = authority.issue_cert("127.0.0.1")
+        authority.cert_pem.write_to_path(str(self.ca_file))
+        serving.private_key_pem.write_to_path(str(self.key))
+        serving.cert_chain_pems[0].write_to_path(str(self.certificate))
+
+
+@attrs.frozen
+class Contender:
+    """A row of the table."""
+
+    name: str
+    what: str  # for the reader of the figures
+    command: Callable[[Place], list[str]]
+    decides: bool = True  # whether its answers are looked at: right uid, a patch where one is due
+
+
+CONTENDERS = (
+    Contender(
+        "gatehouse",
+        "this project, its own rules, serving from files",
+        lambda place: [
+            *(sys.executable, "-m", "controllers", "serve", f"--local={place.cluster}"),
+            *(f"--{port}-bind-address=127.0.0.1:0" for port in ("webhook", "metrics", "health-probe")),
+            *(f"--tls-cert-file={place.certificate}", f"--tls-private-key-file={place.key}"),
+        ],
+    ),
+    Contender(
+        "bare",
+        "cheroot 11.1.2 as it comes, reads the body, constant answer",
+        lambda place: [sys.executable, "-m", "tests.bench.bare", str(place.certificate), str(place.key)],
+        decides=False,
+    ),
+)
+# What the others are put in relation to.
+REFERENCE = "bare"
+
+
+@attrs.frozen
+class Server:
+    """A contender that runs."""
+
+    contender: Contender
+    process: Process
+    base: str  # https://ADDRESS:PORT
+
+
+def start(contender: Contender, place: Place, processes: Processes) -> Server:
+    """Start it and wait until it listens. Raises StartError."""
+    process = processes.start(contender.name, contender.command(place), folder=ROOT)
+    end_s = time.monotonic() + START_WITHIN_S
+    while time.monotonic() < end_s and process.alive():
+        address = _address(processes.log_tail(contender.name, lines=200))
+        if address:
+            return Server(contender, process, f"https://{address}")
+        time.sleep(0.05)
+    raise StartError(f"{contender.name} does not listen:\n{processes.log_tail(contender.name)}")
+
+
+def _address(log: str) -> str:
+    for line in log.splitlines():
+        if line.startswith('{"'):
+            try:
+                return str(json.loads(line).get("webhook", ""))
+            except ValueError:  # it is being written
+                return ""
+    return ""

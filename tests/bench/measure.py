@@ -1,0 +1,113 @@
+"""One figure at a time: pairs of runs, interleaved.
+
+All contenders run all the time and only one of them is asked, in turn (A B A B …), so that whatever else the machine does
+meets them alike; each run is compared only with its neighbour. A run is a fixed number of admissions, found beforehand;
+processor time is what the server's process used between the first and the last of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import attrs
+
+from tests.bench.contenders import Server
+from tests.bench.reviews import Review
+from tests.bench.usage import Usage
+from tests.load.program import Load, Program, run
+
+# At least so many admissions a run, however long they take: a p99 of fewer is a maximum.
+_FEWEST = 40
+_LIMIT_S = 120.0
+
+
+class MeasureError(Exception):
+    """A contender did not answer as it should, so that its figures would mean nothing."""
+
+
+@attrs.frozen
+class Plan:
+    """How much is measured."""
+
+    rounds: int
+    seconds: float  # that one run should take
+    callers: int
+    ca_file: Path
+
+
+@attrs.frozen
+class Sample:
+    """One run. Times are microseconds."""
+
+    requests: int
+    user_us: float  # processor time of the server per admission
+    system_us: float
+    p50_us: int
+    p99_us: int
+    max_us: int
+    rps: float
+    resident_mib: float  # of the server after the run
+
+    @property
+    def processor_us(self) -> float:
+        """User and system time per admission."""
+        return self.user_us + self.system_us
+
+
+def measure(
+    review: Review, servers: Sequence[Server], plan: Plan, folder: Path, progress: Callable[[str], None]
+) -> dict[str, list[Sample]]:
+    """The samples of each contender, by name, in the order of the rounds. Raises MeasureError."""
+    body = folder / f"{review.name}.json"
+    body.write_bytes(review.body)
+    loads = {server.contender.name: _sized(_load(server, review, body, plan), plan) for server in servers}
+    samples: dict[str, list[Sample]] = {server.contender.name: [] for server in servers}
+    for number in range(plan.rounds):
+        for server in servers:
+            samples[server.contender.name].append(_sample(server, loads[server.contender.name]))
+        last = ", ".join(f"{name} {runs[-1].processor_us:.0f} us" for name, runs in samples.items())
+        progress(f"{review.name}: round {number + 1} of {plan.rounds}: {last}")
+    return samples
+
+
+def _load(server: Server, review: Review, body: Path, plan: Plan) -> Load:
+    check = "any" if not server.contender.decides else "patch" if review.patched else "allowed"
+    return Load(
+        url=server.base + review.path,
+        ca_file=plan.ca_file,
+        bodies=(body,),
+        callers=plan.callers,
+        warm_up=3 * plan.callers,
+        check=check,
+        limit_s=_LIMIT_S,
+    )
+
+
+def _sized(load: Load, plan: Plan) -> Load:
+    """*load* with as many requests as fill the time of a run; the server is warm afterwards."""
+    trial = run(attrs.evolve(load, duration_s=min(0.5, plan.seconds)))
+    if trial.errors or not trial.done:
+        raise MeasureError(f"{load.url}: {dict(trial.errors) or 'no answer'}")
+    return attrs.evolve(load, requests=max(_FEWEST, int(trial.rps * plan.seconds)), wait=True)
+
+
+def _sample(server: Server, load: Load) -> Sample:
+    with Program.start(load) as program:
+        program.wait_until_warm()
+        before = Usage.of(server.process.pid)
+        program.begin()
+        result = program.result()
+        after = Usage.of(server.process.pid)
+    if result.done != load.requests:
+        raise MeasureError(f"{load.url}: {dict(result.errors)}")
+    return Sample(
+        requests=result.done,
+        user_us=(after.user_s - before.user_s) / result.done * 1e6,
+        system_us=(after.system_s - before.system_s) / result.done * 1e6,
+        p50_us=result.latency_us.p50,
+        p99_us=result.latency_us.p99,
+        max_us=result.latency_us.max,
+        rps=result.rps,
+        resident_mib=after.resident_mib,
+    )

@@ -1,0 +1,122 @@
+"""The benchmark counts right, and leaves nothing running."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.bench import contenders, reviews
+from tests.bench.contenders import CONTENDERS, Place
+from tests.bench.measure import MeasureError, Plan, Sample, measure
+from tests.bench.report import Row, table
+from tests.bench.usage import Usage
+from tests.cluster.processes import Process, Processes
+
+ROOT = Path(__file__).parents[2]
+
+
+def sample(processor_us: float, p99_us: int = 1000) -> Sample:
+    return Sample(100, processor_us / 2, processor_us / 2, 500, p99_us, 2000, 1000.0, 50.0)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    place = Place(tmp_path)
+    place.make(nodes=10, pods=10)
+    return place
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    processes = Processes(tmp_path)
+    yield processes
+    for name in processes.names():
+        processes.stop(name)
+
+
+def test_a_ratio_is_that_of_neighbouring_runs() -> None:
+    # Something else slowed the machine down in the second and third round, by different factors.
+    ours, theirs = [sample(100), sample(300), sample(200)], [sample(200), sample(600), sample(400)]
+
+    row = Row("small", 3072, 4, "ours", ours, theirs)
+
+    assert row.ratios("processor_us") == [0.5, 0.5, 0.5]
+    assert row.as_json()["ratios"]["processor_us"] == 0.5
+    assert row.median("processor_us") == 200
+
+
+def test_the_table_has_a_line_for_each_contender_and_one_ratio() -> None:
+    ours, theirs = [sample(100)], [sample(200)]
+
+    text = table([Row("small", 3072, 4, "ours", ours, theirs), Row("small", 3072, 4, "bare", theirs, theirs)], "bare")
+
+    _, _, first, second = text.splitlines()
+    assert first.split()[:5] == ["small", "3.0", "ours", "100", "0.50"]
+    assert second.split()[:2] == ["bare", "200"]
+
+
+def test_processor_time_of_descendants_counts() -> None:
+    burn = "import time\nwhile time.process_time() < 0.3: pass\nprint('burnt', flush=True)\ntime.sleep(60)"
+    outer = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {burn!r}])"
+    with subprocess.Popen([sys.executable, "-c", outer], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None and parent.stdout.readline() == "burnt\n"
+
+        usage = Usage.of(parent.pid)
+
+        for pid in map(int, Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()):
+            os.kill(pid, signal.SIGKILL)
+    assert usage.processor_s >= 0.28
+    assert usage.resident_mib > 5
+
+
+def test_every_contender_is_measured_in_turn(place: Place, processes: Processes, tmp_path: Path) -> None:
+    servers = [contenders.start(contender, place, processes) for contender in CONTENDERS]
+    plan = Plan(rounds=2, seconds=0.1, callers=2, ca_file=place.ca_file)
+
+    samples = measure(reviews.small(), servers, plan, tmp_path, lambda line: None)
+
+    assert {name: len(runs) for name, runs in samples.items()} == {"gatehouse": 2, "bare": 2}
+    assert all(run.requests >= 40 and run.rps > 0 and run.resident_mib > 5 for runs in samples.values() for run in runs)
+
+
+def test_a_wrong_answer_gives_no_figures(place: Place, processes: Processes, tmp_path: Path) -> None:
+    server = contenders.start(CONTENDERS[0], place, processes)
+    plan = Plan(rounds=1, seconds=0.1, callers=1, ca_file=place.ca_file)
+    review = reviews.Review("wrong", "/no-such-path", reviews.small().body, patched=False)
+
+    with pytest.raises(MeasureError, match="status"):
+        measure(review, [server], plan, tmp_path, lambda line: None)
+
+
+def test_ctrl_c_ends_everything_that_was_started() -> None:
+    command = [sys.executable, "-m", "tests.bench", "--case=small-3k", "--rounds=1000"]
+    bench = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    try:
+        assert bench.stderr is not None
+        while "round 1 of" not in bench.stderr.readline():
+            assert bench.poll() is None
+        children = [Process.of(int(pid)) for pid in Path(f"/proc/{bench.pid}/task/{bench.pid}/children").read_text().split()]
+
+        bench.send_signal(signal.SIGINT)
+        bench.stderr.read()
+
+        assert bench.wait(timeout=20) == 1
+        assert len(children) >= 2
+        end_s = time.monotonic() + 5
+        while any(child.alive() for child in children) and time.monotonic() < end_s:
+            time.sleep(0.02)
+        assert not any(child.alive() for child in children)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            bench.kill()
+        bench.wait()
+        assert bench.stderr is not None
+        bench.stderr.close()

@@ -1,0 +1,3 @@
+module gatehouse.dev/load
+
+go 1.24
