@@ -77,6 +77,20 @@ class FeaturesSection:
         )
 
 
+@attrs.frozen
+class ControllerSection:
+    """One led controller"""
+
+    enabled: bool = setting(True, flag())
+
+
+@attrs.frozen
+class ControllersSection:
+    """controllers: what the leader acts on"""
+
+    edge_health: ControllerSection = section(ControllerSection)
+
+
 def _share_a_port(it: Configuration, _: frozenset[str]) -> bool:
     """Whether two servers want the same port of the same interface (or of all)."""
     found = [it.webhook.bind_address, it.metrics.bind_address, it.probes.bind_address]
@@ -99,6 +113,7 @@ class Configuration:
     client_connection: ClientConnectionSection = section(ClientConnectionSection)
     votes: VotesSection = section(VotesSection)
     features: FeaturesSection = section(FeaturesSection)
+    controllers: ControllersSection = section(ControllersSection)
     logging: LoggingSection = section(LoggingSection)
 
     rules: ClassVar[tuple[Rule, ...]] = (

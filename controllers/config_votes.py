@@ -39,6 +39,11 @@ class VotesSection:
             "needs timeAnnotation: without it nobody knows how old a vote is (maxGuard limits such votes)",
         ),
         Rule(
+            ("time_annotation", "max_age_s"),
+            lambda it, given: bool(it.time_annotation) and it.max_age_s == 0,
+            "needs maxAge: without it the time of a vote says nothing",
+        ),
+        Rule(
             ("time_annotation", "annotation"),
             lambda it, given: bool(it.time_annotation) and it.time_annotation == it.annotation,
             "must not be the annotation that holds the vote itself",

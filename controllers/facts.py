@@ -58,8 +58,8 @@ class WatchedFacts:
     ) -> None:
         limits = Limits(per_second=connection.qps, burst=connection.burst)
         self._client = RestClient.auto(connection.kubeconfig, telemetry, clock, limits)
-        self._nodes = nodes = Informer(nodes_resource(policy), self._client, telemetry, clock, on_death)
-        pods = Informer(pods_resource(), self._client, telemetry, clock, on_death)
+        self.node_informer = nodes = Informer(nodes_resource(policy), self._client, telemetry, clock, on_death)
+        self.pod_informer = pods = Informer(pods_resource(), self._client, telemetry, clock, on_death)
         self._informers: dict[str, Informer[Any]] = {NODES_CACHE: nodes, PODS_CACHE: pods}
         self.cluster = Cluster(NodeLister(nodes, self._client, policy, clock, telemetry), PodLister(pods))
 
@@ -81,7 +81,7 @@ class WatchedFacts:
         return self._informers[cache].has_synced()
 
     def nodes(self) -> Iterable[NodeFacts]:
-        return [item.facts for item in self._nodes.store.items()]
+        return [item.facts for item in self.node_informer.store.items()]
 
     def caches(self) -> Json:
         return {

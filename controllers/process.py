@@ -3,11 +3,12 @@
     metrics and probes   first, so that a process which waits can be seen
     caches               they follow the API server, or the files of --local
     webhook              listens at once; each service answers 503 until the caches that it reads have synced
-    shutdown delay       starts nothing; its stop runs first: unready, then serve on while the cluster takes notice
+    shutdown delay       starts nothing; its stop: unready, then serve on while the cluster takes notice
+    events, elector      led controllers start when the lease is won (or at once, without an election)
 
-Stop, in reverse: unready and serve through webhook.shutdownDelay → 503 with Retry-After → listener closed, what is in flight
-ends → caches → metrics and probes. The first SIGTERM or SIGINT begins it, a second one ends the process at once.
-Main thread only.
+Stop, in reverse: led work ends, the lease is released → unready, and serve through webhook.shutdownDelay → 503 with
+Retry-After → listener closed, what is in flight ends → caches → metrics and probes. The first SIGTERM or SIGINT begins it,
+a second one ends the process at once. Main thread only.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from controllers.config import Configuration
 from controllers.config_address import Address
 from controllers.config_webhook import CertificateSource as Source
 from controllers.facts import ClusterFacts, FileFacts, WatchedFacts
+from controllers.leading import Leading
 from controllers.probes import Check, Probes, health_application, metrics_application
 from controllers.status import Section, collect, silent_nodes
 from controllers.supervisor import Part, Supervisor
@@ -93,6 +95,9 @@ class Process:
         self._ca_pem = b""
         self._servers: dict[str, AdmissionServer] = {}
         self.facts = self._make_facts(options.local_dir)
+        self.leading: Leading | None = None
+        if isinstance(self.facts, WatchedFacts):
+            self.leading = Leading(config, self.facts, self._telemetry, clock, self._fail)
         self.gate = Gate(config.settings(), self.facts.cluster, self._telemetry, clock, synced=self.facts.has_synced)
         self._probes = self._make_probes()
         self.supervisor = Supervisor(self._parts(), clock, LEAVE_WITHIN_S + config.webhook.shutdown_delay_s)
@@ -114,6 +119,7 @@ class Process:
                 for bound in self.gate.services
             },
             "caches": self.facts.caches,
+            "leaderElection": lambda: self.leading.status() if self.leading else {"enabled": False},
             "silentNodes": lambda: silent_nodes(self.facts.nodes(), self._config.votes.policy(), self._clock.wall_s()),
         }
         return collect(sections)
@@ -149,6 +155,10 @@ class Process:
             self._server_part("webhook", config.webhook.bind_address, application(self.gate, self._clock)),
             Part("shutdown delay", lambda: None, self._delay),
         ]
+        if self.leading is not None:
+            parts += self.leading.parts()
+        else:
+            log.info("local: facts from files, led controllers are off")
         return [part for part in parts if part is not None]
 
     def _server_part(self, name: str, address: Address, app: Application) -> Part | None:
@@ -210,7 +220,7 @@ class Process:
             "webhook": lambda: None if "webhook" in self._servers else "not listening yet",
         }
         services = {bound.service.name: self._service_check(sorted(bound.service.caches)) for bound in self.gate.services}
-        return Probes(live, ready, services)
+        return Probes({**live, **(self.leading.live_checks() if self.leading else {})}, ready, services)
 
     def _service_check(self, caches: Sequence[str]) -> Check:
         def check() -> str | None:

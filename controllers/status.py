@@ -63,7 +63,7 @@ def describe(page: Json) -> str:
     lines += _table("cache", page.get("caches"), ("synced", "objects", "silenceSeconds"))
     election = page.get("leaderElection")
     if isinstance(election, dict):
-        lines += ["", "leader election: " + ", ".join(f"{key} {_cell(value)}" for key, value in election.items())]
+        lines += ["", _election(election)]
     nodes = page.get("silentNodes") or []
     lines += ["", f"silent nodes: {len(nodes)}"]
     if isinstance(nodes, list):
@@ -71,6 +71,16 @@ def describe(page: Json) -> str:
             state = "guarded" if row["guarded"] else "not guarded"
             lines.append(f"  {row['node']}: {state}, {row['reason']}, vote {row['vote']}, age {_span(row['ageSeconds'])}")
     return "\n".join(lines)
+
+
+def _election(election: Json) -> str:
+    if "error" in election:
+        return f"leader election: {election['error']}"
+    if not election.get("enabled"):
+        return "leader election: off"
+    if election.get("leading"):
+        return f"leader election: leading as {election.get('identity')}"
+    return f"leader election: {election.get('holder') or 'nobody'} leads"
 
 
 def _table(title: str, rows: Any, columns: tuple[str, ...]) -> list[str]:

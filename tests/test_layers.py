@@ -78,6 +78,11 @@ PURE = (
     "controllers.runtime.watch",
     "controllers.runtime.backoff",
     "controllers.runtime.projection",
+    "controllers.runtime.election",
+    "controllers.runtime.leases",
+    "controllers.runtime.event_series",
+    "controllers.edge_health.plan",
+    "controllers.edge_health.mending",
 )
 IMPURE = {
     "threading",

@@ -5,6 +5,7 @@ RuntimeFault                                never raised itself
 |-- UndecodableObject                       one object breaks its API's types: its writer's fault; no retry helps
 |-- StoreError                              an index function failed on an object: our fault; the reflector relists
 |-- InformerStopped                         a handler was added after stop: the caller's fault
+|-- LeaseLost                               we may not write as the leader (any more): nobody's fault; the next leader does it
 `-- ApiError                                a request that gave no usable answer
     |-- Unreachable            no status    nobody's fault we know of: refused, reset, DNS, TLS; retry later
     |   `-- TimedOut           no status    connected, but no bytes in time; retry later
@@ -57,6 +58,10 @@ class StoreError(RuntimeFault):
 
 class InformerStopped(RuntimeFault):
     """A handler was added to an informer that has stopped. The caller's fault."""
+
+
+class LeaseLost(RuntimeFault):
+    """We may not write as the leader (any more). Nobody's fault; whoever leads next does the work."""
 
 
 class ApiError(RuntimeFault):

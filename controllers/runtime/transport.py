@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import urllib3
-from urllib3.exceptions import ConnectTimeoutError, HTTPError, ReadTimeoutError
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ReadTimeoutError
 
 from controllers.runtime.errors import ApiError, Cancelled, TimedOut, Unreachable
 
@@ -72,6 +72,7 @@ def _shut(sock: Any) -> None:
 
 class _Current(threading.local):
     cancel: Cancel | None = None
+    may_send: Callable[[], object] | None = None
 
 
 _CURRENT = _Current()
@@ -88,8 +89,13 @@ def _announcing_pool(pool: Any) -> Any:
             _CURRENT.cancel.attach(connection.sock)
         return base.getresponse(connection)
 
+    def send(connection: Any, data: Any) -> None:
+        if _CURRENT.may_send is not None:
+            _CURRENT.may_send()
+        base.send(connection, data)
+
     base = pool.ConnectionCls
-    connection = type(base.__name__, (base,), {"getresponse": getresponse})
+    connection = type(base.__name__, (base,), {"getresponse": getresponse, "send": send})
     return type(pool.__name__, (pool,), {"ConnectionCls": connection})
 
 
@@ -105,6 +111,19 @@ def announced_to(cancel: Cancel | None) -> Iterator[None]:
         _CURRENT.cancel = None
 
 
+@contextmanager
+def sent_only_if(may_send: Callable[[], object]) -> Iterator[None]:
+    """Requests of this thread inside the block call *may_send* right before each piece leaves; what it raises ends the request.
+
+    What was asked earlier may be out of date by then: a process can be stopped between any two instructions.
+    """
+    _CURRENT.may_send = may_send
+    try:
+        yield
+    finally:
+        _CURRENT.may_send = None
+
+
 # ValueError: http.client on a file that another thread has closed, or on chunk sizes that are no numbers.
 FOREIGN = (HTTPError, http.client.HTTPException, OSError, ValueError)
 
@@ -113,7 +132,8 @@ def translate(error: Exception, request: str, cancel: Cancel | None) -> ApiError
     """The ApiError that a FOREIGN *error* stands for; *request* is "GET /api/v1/nodes"."""
     if cancel is not None and cancel.cancelled:
         return Cancelled("the client is stopping")
-    if isinstance(error, ReadTimeoutError | ConnectTimeoutError | TimeoutError):
+    # urllib3 files a refused connection under timeouts too.
+    if isinstance(error, ReadTimeoutError | ConnectTimeoutError | TimeoutError) and not isinstance(error, NewConnectionError):
         return TimedOut(f"{request}: no answer in time")
     return Unreachable(f"{request}: {type(error).__name__}: {error}")
 

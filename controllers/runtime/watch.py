@@ -42,6 +42,7 @@ LONG_WATCH_S = 30.0  # one that breaks later is the first failure of a new row: 
 # proxies that cut idle connections, break every watch after a minute, and must not make us deaf for half of the time
 RETRY_AFTER_CAP_S = 60.0  # a server may ask for patience, not for a day of it
 FAILURES_BEFORE_RELIST = 3  # of watches in a row that the server broke by itself, without any event
+_OUTAGES = frozenset({Unreachable.code.lower(), TimedOut.code.lower()})  # reasons of a watch that follows an outage
 FAILURES_BEFORE_PAGES = 2  # of WatchLists in a row that were cut before their end mark
 
 
@@ -360,7 +361,11 @@ def _watch_over(state: State, error: ApiError | None, now_s: float, random: floa
     if error is None and state.events:
         return _sleep(state, None, now_s, random, relist=False, reason="short")
     if isinstance(error, Gone | TooLargeResourceVersion):
-        # The list asks for at least the last version seen; only if that is refused too, for any.
+        # The list asks for at least the last version seen; only if that is refused too, for any. After an outage this is the
+        # server's first answer: the wait of a failure in a row, half a minute, would keep us deaf for longer than the outage.
+        # It cannot repeat without another outage, since the reason of the next watch is the list.
+        if state.reason in _OUTAGES:
+            state = attrs.evolve(state, backoff=attrs.evolve(state.backoff, failures=0))
         return _sleep(state, error, now_s, random, relist=True)
     if isinstance(error, Unreachable | Throttled):
         if state.phase is Phase.WATCHING and now_s - state.opened_s >= LONG_WATCH_S:

@@ -184,7 +184,7 @@ features: {nodeTaint: {enable: true}}
     ("section", "fault"),
     [
         ("webhook: []", "3:1: webhook: must be an object, not a list"),
-        ("wat: 1", "3:1: wat: unknown key (known: clientConnection, features, leaderElection, logging, metrics, probes,"),
+        ("wat: 1", "3:1: wat: unknown key (known: clientConnection, controllers, features, leaderElection, logging, metrics,"),
         ("webhook: {BindAddress: ':1'}", "3:11: webhook.BindAddress: unknown key: did you mean bindAddress?"),
         ("webhook: {bindAddress: '9443'}", "3:11: webhook.bindAddress: '9443' has no port: write \":9443\""),
         ("webhook: {shutdownDelay: 5}", '3:11: webhook.shutdownDelay: must be a duration such as "15s" or "1m30s", not 5'),
@@ -226,7 +226,8 @@ features: {nodeTaint: {enable: true}}
         ("votes: {healthyValue: 'false'}", "3:1: votes.unhealthyValue: must differ from healthyValue"),
         ("votes: {healthyValue: ''}", "3:9: votes.healthyValue: must not be empty"),
         ("votes: {annotation: a b}", '3:9: votes.annotation: label key "a b"'),
-        ("votes: {annotation: a/t, timeAnnotation: a/t}", "3:26: votes.timeAnnotation: must not be the annotation"),
+        ("votes: {timeAnnotation: a/t}", "3:9: votes.timeAnnotation: needs maxAge"),
+        ("votes: {annotation: a/t, timeAnnotation: a/t, maxAge: 1m}", "3:26: votes.timeAnnotation: must not be the annotation"),
         ("votes: {protocol: superedge, healthyValue: a}", "3:30: votes.healthyValue: has no meaning with protocol superedge"),
         ("votes: {protocol: superedge, unhealthyValue: a}", "3:30: votes.unhealthyValue: has no meaning with protocol"),
         ("votes: {nodeSelector: 'a in b'}", '3:9: votes.nodeSelector: label selector "a in b"'),

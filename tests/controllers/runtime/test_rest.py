@@ -150,8 +150,10 @@ def test_nobody_listening_is_unreachable(tmp_path: Path) -> None:
     with FakeApi() as api:
         client = connect(api, tmp_path)
 
-    with pytest.raises(errors.Unreachable, match=r"^GET /api/v1/nodes: "):
+    with pytest.raises(errors.Unreachable, match=r"^GET /api/v1/nodes: ") as caught:
         client.get(NODES)
+
+    assert not isinstance(caught.value, errors.TimedOut)
 
 
 def test_a_server_that_never_answers_times_out(api: FakeApi, client: RestClient) -> None:

@@ -475,6 +475,28 @@ def test_failures_in_a_row_wait_longer_each_time() -> None:
     assert waits == [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0]
 
 
+@pytest.mark.parametrize("error", [errors.TimedOut("silent"), refused()])
+def test_a_version_that_expired_during_an_outage_leads_to_a_list_soon(error: ApiError) -> None:
+    machine = watching()
+    for _ in range(6):
+        machine.sleeps_then(error)
+
+    assert machine.see(Opened(), Failed(gone())).seconds == 0.8
+    assert isinstance(machine.see(Begun()), ListPage)
+
+
+def test_versions_that_always_expire_wait_longer_each_time_though_an_outage_came_first() -> None:
+    machine = watching()
+    machine.sleeps_then(refused())
+
+    waits = []
+    for _ in range(5):
+        waits.append(machine.see(Opened(), Failed(gone())).seconds)
+        machine.see(Begun(), page(), after_s=waits[-1])
+
+    assert waits == [0.8, 1.6, 3.2, 6.4, 12.8]
+
+
 def test_two_healthy_minutes_forgive_the_failures() -> None:
     machine = watching()
     for _ in range(5):

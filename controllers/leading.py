@@ -1,0 +1,159 @@
+"""The led side of the process: the election, the controllers that only the leader runs, and the Events they write.
+
+Without `leaderElection.enabled` the controllers run at once and unguarded, which is right for a single replica only, and is
+said in the log. The election, the led writes and the caches have an API client each: a burst of one never holds back the
+others. Main thread, except what is read for the status page and the probes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from controllers.config import Configuration
+from controllers.edge_health.controller import edge_health
+from controllers.edge_health.plan import Duties
+from controllers.facts import WatchedFacts
+from controllers.probes import Check
+from controllers.runtime.controller import Controller
+from controllers.runtime.election import Candidate, Timing
+from controllers.runtime.elector import Elector, make_identity
+from controllers.runtime.events import EventRecorder
+from controllers.runtime.reconcile import Leadership, Unguarded
+from controllers.runtime.rest import Limits, RestClient
+from controllers.supervisor import Part
+from webhook.clock import Clock, Deadline
+from webhook.logs import get_log
+from webhook.names import APP_LABEL, PROJECT
+from webhook.objects.meta import Json
+from webhook.telemetry import Telemetry
+
+log = get_log("leading")
+
+OnDeath = Callable[[str, BaseException], None]
+
+NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+DEFAULT_NAMESPACE = "kube-system"
+# The elector asks a few times in a renewal period; a rate limit must never be what loses a lease.
+ELECTION_LIMITS = Limits(per_second=20.0, burst=20)
+RECORDER_LEAVES_WITHIN_S = 2.0  # Events are best effort; leaving is not held up for them
+
+
+class Leading:
+    """Elector, recorder and led controllers, wired. Building it opens nothing."""
+
+    def __init__(
+        self, config: Configuration, facts: WatchedFacts, telemetry: Telemetry, clock: Clock, on_death: OnDeath
+    ) -> None:
+        connection, election = config.client_connection, config.leader_election
+        limits = Limits(per_second=connection.qps, burst=connection.burst)
+        self._writes = RestClient.auto(connection.kubeconfig, telemetry, clock, limits)
+        self._leases = RestClient.auto(connection.kubeconfig, telemetry, clock, ELECTION_LIMITS)
+        identity = make_identity()
+        self._recorder = EventRecorder(PROJECT, identity, self._writes, telemetry, clock, on_death)
+        self._elector: Elector | None = None
+        if election.enabled:
+            timing = Timing(election.lease_duration_s, election.renew_deadline_s, election.retry_period_s)
+            namespace = election.namespace or own_namespace()
+            candidate = Candidate(identity, namespace, election.name, timing, {APP_LABEL: PROJECT})
+            self._elector = Elector(candidate, self._leases, telemetry, clock, on_death, announcer=self._recorder)
+        leadership: Leadership = self._elector.guard if self._elector else Unguarded()
+        self._controllers = self._make_controllers(config, facts, telemetry, clock, on_death, leadership)
+        if self._elector is not None:
+            self._elector.lead(*self._controllers)
+
+    def parts(self) -> list[Part]:
+        """In the order in which they start; led work ends, and the lease is released, before anything else stops."""
+        recorder = Part("events", self._recorder.start, self._stop_recorder, self._recorder.is_alive)
+        if self._elector is None:
+            return [recorder, Part("controllers", self._start_unguarded, self._stop_unguarded, self._controllers_alive)]
+        return [recorder, Part("elector", self._elector.start, self._stop_elector, self._elector.is_alive)]
+
+    def live_checks(self) -> Mapping[str, Check]:
+        """Checks of /healthz: a leader that no longer renews, a controller that has stopped working."""
+        checks: dict[str, Check] = {f"controller-{controller.name}": controller.check for controller in self._controllers}
+        if self._elector is not None:
+            checks["leader-election"] = self._elector.check
+        return checks
+
+    def status(self) -> Json:
+        """For the status page."""
+        controllers = {
+            controller.name: {"running": controller.running, "queued": len(controller)} for controller in self._controllers
+        }
+        if self._elector is None:
+            return {"enabled": False, "controllers": controllers}
+        elector = self._elector
+        return {
+            "enabled": True,
+            "leading": elector.is_leading(),
+            "identity": elector.identity,
+            "holder": elector.holder,
+            "controllers": controllers,
+        }
+
+    # -- inside
+
+    def _make_controllers(
+        self,
+        config: Configuration,
+        facts: WatchedFacts,
+        telemetry: Telemetry,
+        clock: Clock,
+        on_death: OnDeath,
+        leadership: Leadership,
+    ) -> tuple[Controller, ...]:
+        if not config.controllers.edge_health.enabled:
+            return ()
+        elector = self._elector
+        return (
+            edge_health(
+                self._writes,
+                facts.node_informer,
+                facts.pod_informer,
+                config.votes.policy(),
+                self._recorder.only_while(elector.is_leading) if elector else self._recorder,
+                telemetry,
+                clock,
+                on_death,
+                leadership=leadership,
+                duties=Duties(taints=config.features.node_taint.enabled, pods=config.features.pod_status.enabled),
+            ),
+        )
+
+    def _start_unguarded(self) -> None:
+        if self._controllers:
+            log.warning("led controllers run unguarded: set leaderElection.enabled for more than one replica")
+        for controller in self._controllers:
+            controller.start()
+
+    def _stop_unguarded(self, deadline: Deadline) -> None:
+        for controller in self._controllers:
+            controller.signal_stop()
+        for controller in self._controllers:
+            if not controller.stop(deadline):
+                log.warning("a controller did not end in time", controller=controller.name)
+
+    def _controllers_alive(self) -> bool:
+        return all(controller.is_alive() for controller in self._controllers)
+
+    def _stop_elector(self, deadline: Deadline) -> None:
+        assert self._elector is not None
+        if not self._elector.stop(deadline):
+            log.warning("the election did not end in time")
+        self._leases.close()
+
+    def _stop_recorder(self, deadline: Deadline) -> None:
+        self._recorder.stop(Deadline.after(min(RECORDER_LEAVES_WITHIN_S, deadline.remaining_s()), deadline.clock))
+        self._writes.close()
+
+
+def own_namespace() -> str:
+    """The namespace that this process runs in: $POD_NAMESPACE, the pod's service account, else kube-system."""
+    if namespace := os.environ.get("POD_NAMESPACE"):
+        return namespace
+    try:
+        return NAMESPACE_FILE.read_text().strip() or DEFAULT_NAMESPACE
+    except OSError:
+        return DEFAULT_NAMESPACE

@@ -1,0 +1,99 @@
+"""The cluster of these tests: built and started on first use, ended whatever happens."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.apiserver import nodes, registration
+from tests.apiserver.audit import AuditLog
+from tests.apiserver.nodes import Heartbeats
+from tests.cluster import Api, Cluster, Settings, binaries
+from tests.cluster.components import CONTROLLER_MANAGER
+
+# A partition is noticed after 8 s instead of 50, and no node waits for its turn to be tainted.
+FAST_PARTITIONS = (
+    "--node-monitor-grace-period=8s",
+    "--node-monitor-period=1s",
+    "--node-eviction-rate=10",
+    "--secondary-node-eviction-rate=10",
+)
+# Nodes are objects that nobody judges: they stay as a test writes them.
+NOBODY_JUDGES = ("--controllers=*,-node-lifecycle-controller,-taint-eviction-controller,-pod-garbage-collector-controller",)
+ELSEWHERE = ("elsewhere-1", "elsewhere-2")
+
+
+HERE = Path(__file__).parent
+TEST_LIMIT_S = 300  # for a test with its fixtures: a cluster to start, a grace period, a minute of looking on
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give these tests the time that real controllers take."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.timeout(TEST_LIMIT_S))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Build the programs before the first test: no test's time, and progress that can be seen."""
+    if session.config.option.collectonly or not any(item.path.is_relative_to(HERE) for item in session.items):
+        return
+    capture = session.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        binaries.control_plane()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _end_cleanly_on_sigterm() -> Iterator[None]:
+    """A SIGTERM ends the run as Ctrl-C does, so that every cluster is taken down."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A control plane that notices partitions fast. Named after this process: other runs are not in its way."""
+    with Cluster(Settings(f"apiserver-{os.getpid()}", {CONTROLLER_MANAGER: FAST_PARTITIONS})) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def quiet_cluster() -> Iterator[Cluster]:
+    """A control plane that leaves nodes and their pods alone, with Gatehouse's rights."""
+    with Cluster(Settings(f"quiet-{os.getpid()}", {CONTROLLER_MANAGER: NOBODY_JUDGES})) as running:
+        with running.api() as api:
+            registration.apply_rbac(api)
+        yield running
+
+
+@pytest.fixture(scope="session")
+def admin(cluster: Cluster) -> Iterator[Api]:
+    """The administrator's client: for the tests' own hands, never for Gatehouse."""
+    with cluster.api() as api:
+        registration.apply_rbac(api)
+        yield api
+
+
+@pytest.fixture(scope="session")
+def heartbeats(cluster: Cluster, admin: Api) -> Iterator[Heartbeats]:
+    """Heartbeats of nodes, with two live nodes in a zone that never goes silent."""
+    with Heartbeats(cluster.api()) as beating:
+        for name in ELSEWHERE:
+            beating.add(name)
+            nodes.create_node(admin, name, "elsewhere")
+        yield beating
+
+
+@pytest.fixture(scope="session")
+def audit(cluster: Cluster) -> AuditLog:
+    """The API server's audit log from its start on."""
+    return AuditLog(cluster.audit_log)

@@ -1,0 +1,157 @@
+"""The programs of a cluster, built once from pinned Go modules and kept in a cache folder.
+
+A binary's folder is named after a digest of everything that it is made of, so a change of go.mod or go.sum builds anew
+and an old cluster keeps the file that it runs from. Two builds at once wait for each other (file lock). Needs Go; as
+root it installs missing system tools with apt.
+Raises BuildError with the tail of the compiler's output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+VERSION = "v1.37.2"
+CONTAINERD = "github.com/containerd/containerd/v2/cmd"
+CONTAINERD_VERSION = "v2.4.2"
+CNI = "github.com/containernetworking/plugins/plugins"
+CNI_VERSION = "v1.10.0"
+
+# What each part of a cluster needs from the system: command -> Debian package.
+CONTROL_PLANE_TOOLS = {"ip": "iproute2", "nsenter": "util-linux"}
+NODE_TOOLS = {"runc": "runc", "iptables": "iptables"}
+
+_SOURCES = Path(__file__).parent
+_PROGRESS_S = 15.0
+
+
+class BuildError(Exception):
+    """A program could not be built or a tool is missing; the message says which and why. A retry does not help."""
+
+
+def cache_folder() -> Path:
+    """Where binaries and cluster states are kept: $XDG_CACHE_HOME or ~/.cache, then gatehouse-tests."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "gatehouse-tests"
+
+
+def say(message: str) -> None:
+    """One progress line on standard error."""
+    print(f"cluster: {message}", file=sys.stderr, flush=True)
+
+
+def install_tools(tools: Mapping[str, str]) -> None:
+    """Install the Debian packages of those *tools* (command -> package) that are missing. Raises BuildError."""
+    packages = sorted({package for command, package in tools.items() if shutil.which(command) is None})
+    if not packages:
+        return
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        raise BuildError(f"missing system packages: {' '.join(packages)}; install them and try again")
+    say(f"installing {' '.join(packages)}")
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    _run("apt-get update", ["apt-get", "update", "-qq"], Path("/"), environment)
+    install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages]
+    _run("apt-get install", install, Path("/"), environment)
+
+
+def control_plane() -> Path:
+    """The binary with every Kubernetes program, built if need be (minutes when cold)."""
+    install_tools(CONTROL_PLANE_TOOLS)
+    source = _SOURCES / "controlplane"
+    folder = cache_folder() / "bin" / f"controlplane-{_digest(source, VERSION)}"
+    binary = folder / "controlplane"
+    with _building(folder, [binary]) as missing:
+        if missing:
+            package = "k8s.io/component-base/version"
+            major, minor = VERSION[1:].split(".")[:2]
+            stamps = {"gitVersion": VERSION, "gitMajor": major, "gitMinor": minor}
+            flags = "-s -w " + " ".join(f"-X {package}.{key}={value}" for key, value in stamps.items())
+            _go_build(f"Kubernetes {VERSION}", source, binary, flags)
+    return binary
+
+
+def node_programs() -> Path:
+    """The folder with containerd, its shim, ctr, the CNI plugins and the pause program, built if need be."""
+    install_tools(CONTROL_PLANE_TOOLS | NODE_TOOLS)
+    source = _SOURCES / "pause"
+    folder = cache_folder() / "bin" / f"node-{_digest(source, CONTAINERD_VERSION + CNI_VERSION)}"
+    names = {
+        f"{CONTAINERD}/{{}}@{CONTAINERD_VERSION}": ("containerd", "containerd-shim-runc-v2", "ctr"),
+        f"{CNI}/{{}}@{CNI_VERSION}": ("main/bridge", "main/loopback", "ipam/host-local", "meta/portmap"),
+    }
+    programs = [folder / Path(name).name for group in names.values() for name in group] + [folder / "pause"]
+    with _building(folder, programs) as missing:
+        if missing:
+            environment = {**os.environ, "GOBIN": str(folder)}
+            for pattern, group in names.items():
+                command = ["go", "install", *(pattern.format(name) for name in group)]
+                _run(f"building {', '.join(Path(name).name for name in group)}", command, source, environment)
+            _go_build("pause", source, folder / "pause", "-s -w", {"CGO_ENABLED": "0"})
+    return folder
+
+
+def _digest(source: Path, salt: str) -> str:
+    digest = hashlib.sha256(salt.encode())
+    for path in sorted(source.iterdir()):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@contextlib.contextmanager
+def _building(folder: Path, programs: Sequence[Path]) -> Iterator[bool]:
+    """Hold the folder's build lock; yields whether one of *programs* is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"waiting for another build in {folder}")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield not all(program.exists() for program in programs)
+
+
+def _go_build(what: str, source: Path, binary: Path, flags: str, extra: Mapping[str, str] | None = None) -> None:
+    fresh = binary.with_suffix(".new")  # a build that is cut short never leaves a half-written program under the name
+    command = ["go", "build", "-buildvcs=false", "-ldflags", flags, "-o", str(fresh), "."]
+    _run(f"building {what}", command, source, {**os.environ, **(extra or {})})
+    fresh.replace(binary)
+
+
+def _run(what: str, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+    """Run *command* with a progress line every 15 s; its output is shown only when it fails."""
+    if shutil.which(command[0]) is None:
+        raise BuildError(f"{what}: {command[0]} is not installed (Go 1.26 or newer: https://go.dev/dl)")
+    started_s = time.monotonic()
+    say(f"{what} …")
+    process = subprocess.Popen(
+        command, cwd=folder, env=dict(environment), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    done = threading.Event()
+    ticker = threading.Thread(target=_tick, args=(what, started_s, done), name="build/progress", daemon=True)
+    ticker.start()
+    try:
+        output, _ = process.communicate()
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+    finally:
+        done.set()
+        ticker.join()
+    if process.returncode:
+        raise BuildError(f"{what}: {' '.join(command)} failed ({process.returncode}):\n{output[-4000:]}")
+    say(f"{what}: done in {time.monotonic() - started_s:.0f} s")
+
+
+def _tick(what: str, started_s: float, done: threading.Event) -> None:
+    while not done.wait(_PROGRESS_S):
+        say(f"{what}: {time.monotonic() - started_s:.0f} s so far (cold: 6 to 10 minutes on two cores)")

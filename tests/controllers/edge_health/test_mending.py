@@ -1,0 +1,93 @@
+"""The patches: one thing changes, nothing that somebody wrote in between is overwritten."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from controllers.edge_health.mending import has_status, ready_operations, taint_operations
+from controllers.edge_health.plan import Cause, LetPodGo, RestorePod
+from controllers.testing.patches import PatchRefused, json_patch
+from tests.controllers.edge_health.builders import EVICTING, OTHER, TWIN, WALL_S, Json, at, condition, node, pod
+from webhook.admission.cluster import Status
+
+RESTORE = RestorePod("shop", "web-1", "uid-1", Cause.GUARDED)
+FORGOTTEN = RestorePod("shop", "web-1", "uid-1", Cause.FORGOTTEN)
+LET_GO = LetPodGo("shop", "web-1", "uid-1")
+
+
+def stored(obj: Json) -> Json:
+    return obj | {"metadata": obj["metadata"] | {"uid": "uid-1", "resourceVersion": "7"}}
+
+
+def test_only_evicting_taints_leave_the_node_and_the_others_keep_their_order() -> None:
+    seen = stored(node("edge-1", TWIN, EVICTING, OTHER, EVICTING | {"value": "again"}))
+
+    patched = json_patch(seen, taint_operations(seen))
+
+    assert patched == seen | {"spec": {"taints": [TWIN, OTHER]}}
+
+
+@pytest.mark.parametrize("changed", [{"resourceVersion": "8"}, {"uid": "uid-2"}])
+@pytest.mark.parametrize("kind", ["node", "pod"])
+def test_a_patch_does_not_apply_to_what_somebody_wrote_since(kind: str, changed: Json) -> None:
+    seen = stored(node("edge-1", EVICTING) if kind == "node" else pod())
+    operations = taint_operations(seen) if kind == "node" else ready_operations(seen, RESTORE, WALL_S)
+
+    with pytest.raises(PatchRefused):
+        json_patch(seen | {"metadata": seen["metadata"] | changed}, operations)
+
+
+def test_a_node_without_the_taint_needs_no_patch() -> None:
+    assert taint_operations(stored(node("edge-1", TWIN))) == []
+
+
+@pytest.mark.parametrize(("step", "ready", "after"), [(RESTORE, "False", "True"), (LET_GO, "True", "False")])
+def test_of_a_pod_only_the_ready_status_and_its_time_change(step: RestorePod | LetPodGo, ready: str, after: str) -> None:
+    seen = stored(pod(ready=ready, reason="Kept"))
+
+    patched = json_patch(seen, ready_operations(seen, step, WALL_S + 0.9))
+
+    assert condition(patched) == condition(seen) | {"status": after, "lastTransitionTime": at(WALL_S)}
+    condition(patched).update(condition(seen))
+    assert patched == seen
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"uid": "uid-2"},
+        {"ready": "True"},
+        {"containers_ready": "False"},
+        {"gate": "False"},
+        {"phase": "Failed"},
+        {"deletionTimestamp": at(WALL_S)},
+    ],
+    ids=str,
+)
+def test_a_pod_that_has_changed_since_the_plan_is_not_made_ready(changes: dict[str, Any]) -> None:
+    assert ready_operations(stored(pod()) | pod(**{"uid": "uid-1", **changes}), RESTORE, WALL_S) == []
+
+
+def test_a_pod_whose_gates_pass_is_made_ready() -> None:
+    assert ready_operations(stored(pod(gate="True")), RESTORE, WALL_S) != []
+
+
+def test_what_a_kubelet_says_of_its_own_accord_is_not_overruled_on_a_node_that_is_back() -> None:
+    waiting = stored(pod(gate="True", reason="ReadinessGatesNotReady"))
+
+    assert ready_operations(waiting, FORGOTTEN, WALL_S) == []
+    assert ready_operations(stored(pod(gate="True")), FORGOTTEN, WALL_S) != []
+
+
+def test_a_pod_without_a_ready_condition_is_left_alone() -> None:
+    bare = stored(pod())
+    bare["status"]["conditions"] = []
+
+    assert ready_operations(bare, LET_GO, WALL_S) == []
+
+
+def test_whether_a_write_was_overruled_shows_in_the_answer() -> None:
+    assert has_status(pod(ready="True"), Status.TRUE)
+    assert not has_status(pod(ready="True"), Status.FALSE)

@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from controllers.runtime.event_series import BURST, NOTE_LIMIT_BYTES
+from controllers.runtime.events import QUEUE_LIMIT, EventRecorder, Reference
+from controllers.runtime.rest import RestClient
+from controllers.testing import FakeApi, FakeClock
+from controllers.testing.answers import cut, status
+from tests.controllers.runtime.builders import refuse_death
+from webhook.clock import Deadline
+from webhook.telemetry import Telemetry
+
+POD = Reference("Pod", "web-1", "shop", uid="u1")
+NODE = Reference("Node", "edge-1")
+
+
+@pytest.fixture
+def recorder(client: RestClient, telemetry: Telemetry, clock: FakeClock) -> EventRecorder:
+    return EventRecorder("gatehouse", "host-1_abc", client, telemetry, clock, refuse_death)
+
+
+def say(recorder: Any, regarding: Reference = POD, reason: str = "PodKeptReady", note: str = "kept", **rest: Any) -> None:
+    recorder.record(regarding, reason=reason, action="KeepReady", note=note, **rest)
+
+
+def stored(api: FakeApi) -> list[dict[str, Any]]:
+    return list(api.objects.all("Event").values())
+
+
+def counts(telemetry: Telemetry) -> dict[str, float]:
+    lines = re.findall(r'^gatehouse_events_total\{result="(\w+)"\} (\S+)$', telemetry.expose().decode(), re.MULTILINE)
+    return {word: float(value) for word, value in lines}
+
+
+def test_an_event_says_what_happened_to_which_object_and_who_says_so(
+    recorder: EventRecorder, api: FakeApi, telemetry: Telemetry
+) -> None:
+    say(recorder, warning=True)
+
+    recorder.work()
+
+    [event] = stored(api)
+    name = event["metadata"]["name"]
+    assert re.fullmatch(r"web-1\.[0-9a-f]{16}", name)
+    assert event["metadata"]["namespace"] == "shop"
+    assert event["regarding"] == {"apiVersion": "v1", "kind": "Pod", "name": "web-1", "namespace": "shop", "uid": "u1"}
+    assert (event["reason"], event["action"], event["note"], event["type"]) == ("PodKeptReady", "KeepReady", "kept", "Warning")
+    assert (event["reportingController"], event["reportingInstance"]) == ("gatehouse.dev/gatehouse", "host-1_abc")
+    assert event["eventTime"] == "2027-01-15T08:00:00.000000Z"
+    assert "series" not in event
+    assert counts(telemetry) == {"created": 1}
+
+
+def test_events_of_cluster_scoped_objects_live_in_the_default_namespace(recorder: EventRecorder, api: FakeApi) -> None:
+    say(recorder, NODE)
+
+    recorder.work()
+
+    [event] = stored(api)
+    assert event["metadata"]["namespace"] == "default"
+    assert event["regarding"] == {"apiVersion": "v1", "kind": "Node", "name": "edge-1"}
+
+
+def test_events_alike_become_one_series(recorder: EventRecorder, api: FakeApi, clock: FakeClock, telemetry: Telemetry) -> None:
+    for number in range(5):
+        say(recorder, note=f"for {number} s")
+        clock.advance(60)
+        recorder.work()
+
+    [event] = stored(api)
+    assert event["series"]["count"] == 2  # the second is written at once, later ones now and then
+    assert api.count("create") == 1
+    assert api.count("patch") == 1
+    assert counts(telemetry) == {"created": 1, "counted": 4}
+
+
+def test_the_count_of_a_series_is_written_now_and_then_and_at_its_end(
+    recorder: EventRecorder, api: FakeApi, clock: FakeClock
+) -> None:
+    for _ in range(3):
+        say(recorder)
+    recorder.work()
+    clock.advance(301)
+    recorder.work()
+    by_then = stored(api)[0]["series"]
+    say(recorder)
+    recorder.work()
+    clock.advance(361)
+    recorder.work()
+
+    assert by_then == {"count": 3, "lastObservedTime": "2027-01-15T08:00:00.000000Z"}
+    assert stored(api)[0]["series"]["count"] == 4
+
+
+def test_after_a_series_has_ended_the_next_one_begins_with_a_new_event(
+    recorder: EventRecorder, api: FakeApi, clock: FakeClock
+) -> None:
+    say(recorder)
+    recorder.work()
+    clock.advance(361)
+    say(recorder)
+    recorder.work()
+
+    assert len(stored(api)) == 2
+
+
+def test_another_reason_or_object_is_another_event(recorder: EventRecorder, api: FakeApi) -> None:
+    say(recorder)
+    say(recorder, reason="TaintRemoved")
+    say(recorder, NODE)
+    say(recorder, warning=True)
+    recorder.work()
+
+    assert len(stored(api)) == 4
+
+
+def test_new_events_of_one_object_are_capped_and_refilled(
+    recorder: EventRecorder, api: FakeApi, clock: FakeClock, telemetry: Telemetry
+) -> None:
+    for number in range(BURST + 5):
+        say(recorder, reason=f"Reason{number}")
+    say(recorder, NODE)
+    recorder.work()
+    at_first = (len(stored(api)), counts(telemetry)["capped"])
+    clock.advance(300)
+    for number in range(2):
+        say(recorder, reason=f"Later{number}")
+    recorder.work()
+
+    assert at_first == (BURST + 1, 5)
+    assert len(stored(api)) == BURST + 2
+
+
+def test_a_full_queue_drops_and_counts_and_never_blocks(recorder: EventRecorder, telemetry: Telemetry) -> None:
+    for _ in range(QUEUE_LIMIT + 3):
+        say(recorder)
+
+    assert counts(telemetry) == {"overflow": 3}
+
+
+@pytest.mark.parametrize("answer", [status(403, "Forbidden", "namespace shop is being terminated"), status(404, "NotFound")])
+def test_an_event_in_a_namespace_that_ends_is_no_error(
+    recorder: EventRecorder, api: FakeApi, telemetry: Telemetry, caplog: pytest.LogCaptureFixture, answer: Any
+) -> None:
+    api.next("create", answer)
+    say(recorder)
+
+    recorder.work()
+
+    assert counts(telemetry) == {"refused": 1}
+    assert api.count("create") == 1
+    assert caplog.records == []
+
+
+def test_an_event_that_has_been_forgotten_by_the_server_is_made_anew(recorder: EventRecorder, api: FakeApi) -> None:
+    say(recorder)
+    recorder.work()
+    api.objects.drop("Event", f"shop/{stored(api)[0]['metadata']['name']}")
+    say(recorder)
+    recorder.work()
+    say(recorder)
+    recorder.work()
+
+    assert len(stored(api)) == 1
+
+
+def test_an_event_is_tried_again_while_the_server_is_busy(
+    recorder: EventRecorder, api: FakeApi, clock: FakeClock, telemetry: Telemetry
+) -> None:
+    api.next("create", status(500), cut, status(429, retry_after_s=7))
+    say(recorder)
+
+    recorder.work()
+
+    assert counts(telemetry) == {"created": 1}
+    assert clock.waits == [2.0, 4.0, 8.0]
+
+
+def test_an_event_is_lost_after_some_tries(
+    recorder: EventRecorder, api: FakeApi, telemetry: Telemetry, caplog: pytest.LogCaptureFixture
+) -> None:
+    api.always("create", status(500))
+    say(recorder)
+
+    recorder.work()
+
+    assert counts(telemetry) == {"failed": 1}
+    assert api.count("create") == 4
+    assert [record.message for record in caplog.records] == ["event lost"]
+
+
+def test_a_retry_that_meets_its_own_event_is_a_success(recorder: EventRecorder, api: FakeApi, telemetry: Telemetry) -> None:
+    api.next("create", status(409, "AlreadyExists"))
+    say(recorder)
+
+    recorder.work()
+
+    assert counts(telemetry) == {"created": 1}
+
+
+def test_an_event_that_the_server_finds_invalid_is_not_repeated(recorder: EventRecorder, api: FakeApi) -> None:
+    api.next("create", status(422, "Invalid"))
+    say(recorder)
+
+    recorder.work()
+
+    assert api.count("create") == 1
+
+
+def test_long_notes_are_cut_within_a_character(recorder: EventRecorder, api: FakeApi) -> None:
+    say(recorder, note="é" * 2000)
+
+    recorder.work()
+
+    note = stored(api)[0]["note"]
+    assert len(note.encode()) <= NOTE_LIMIT_BYTES
+    assert note.endswith("é…")
+
+
+def test_only_the_leader_reports_what_every_replica_sees(recorder: EventRecorder, api: FakeApi) -> None:
+    leading = {"now": False}
+    led = recorder.only_while(lambda: leading["now"])
+    say(led, note="unheard")
+    leading["now"] = True
+    say(led, note="heard")
+    recorder.work()
+
+    assert [event["note"] for event in stored(api)] == ["heard"]
+
+
+def test_stopping_writes_what_is_left_and_the_last_counts(client: RestClient, api: FakeApi, telemetry: Telemetry) -> None:
+    clock = FakeClock()
+    recorder = EventRecorder("gatehouse", "a", client, telemetry, clock, refuse_death)
+    recorder.start()
+    for _ in range(3):
+        say(recorder)
+
+    assert recorder.stop(Deadline.after(5, clock))
+
+    [event] = stored(api)
+    assert event["series"]["count"] == 3
+    assert recorder.is_alive()  # ended because it was told to
+
+
+def test_after_the_stop_events_are_dropped(client: RestClient, api: FakeApi, telemetry: Telemetry) -> None:
+    clock = FakeClock()
+    recorder = EventRecorder("gatehouse", "a", client, telemetry, clock, refuse_death)
+    recorder.start()
+    recorder.stop(Deadline.after(5, clock))
+    say(recorder)
+
+    assert stored(api) == []
+    assert counts(telemetry) == {"overflow": 1}
+
+
+def test_a_recorder_writes_while_it_runs(client: RestClient, api: FakeApi, telemetry: Telemetry) -> None:
+    clock = FakeClock()
+    recorder = EventRecorder("gatehouse", "a", client, telemetry, clock, refuse_death)
+    recorder.start()
+    say(recorder)
+    api.until(lambda: api.count("create") == 1)
+    recorder.stop(Deadline.after(5, clock))
+
+    assert json.loads(api.asked("create")[0].body)["reason"] == "PodKeptReady"
