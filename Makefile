@@ -4,6 +4,8 @@ RUN    := .venv
 DEV    := .venv-dev
 PIP    := -m pip --disable-pip-version-check -q install -c constraints.txt
 
+comma  := ,
+
 .DEFAULT_GOAL := help
 .PHONY: help run test check format test-server test-apiserver bench manifests constraints clean
 
@@ -11,19 +13,17 @@ PIP    := -m pip --disable-pip-version-check -q install -c constraints.txt
 help:
 	@awk '/^## /{sub(/^## /, ""); split($$0, part, ": "); printf "  %-16s %s\n", part[1], substr($$0, length(part[1]) + 3)}' $(MAKEFILE_LIST)
 
-$(RUN)/.ready: setup.cfg pyproject.toml constraints.txt
-	@echo "preparing $(RUN) (once) ..."
-	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Gatehouse needs Python 3.11 or newer, this is " + sys.version.split()[0])'
-	@$(PYTHON) -m venv $(RUN)
-	@$(RUN)/bin/python $(PIP) -e .
-	@touch $@
-
-$(DEV)/.ready: setup.cfg pyproject.toml constraints.txt
-	@echo "preparing $(DEV) (once) ..."
-	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Gatehouse needs Python 3.11 or newer, this is " + sys.version.split()[0])'
-	@$(PYTHON) -m venv $(DEV)
-	@$(DEV)/bin/python $(PIP) -e .[test,dev]
-	@touch $@
+# A virtual environment is made once, and again when the project's dependencies change. $(1): folder, $(2): what to install.
+define environment
+$(1)/.ready: setup.cfg pyproject.toml constraints.txt
+	@echo "preparing $(1) (once) ..."
+	@$$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Gatehouse needs Python 3.11 or newer, this is " + sys.version.split()[0])'
+	@$$(PYTHON) -m venv $(1)
+	@$(1)/bin/python $$(PIP) -e $(2)
+	@touch $$@
+endef
+$(eval $(call environment,$(RUN),.))
+$(eval $(call environment,$(DEV),.[test$(comma)dev]))
 
 ## run: serve the example cluster without Kubernetes and show what is decided (ONCE=1 ends after the examples)
 run: $(RUN)/.ready
@@ -31,7 +31,7 @@ run: $(RUN)/.ready
 
 ## test: everything that needs neither a cluster nor minutes
 test: $(DEV)/.ready
-	$(DEV)/bin/python -X dev -m pytest --ignore=tests/apiserver --ignore=tests/server
+	$(DEV)/bin/python -X dev -m pytest --ignore=tests/apiserver --ignore=tests/server --ignore=tests/soak
 
 ## check: format, lint, types, and the rules of imports and purity
 check: $(DEV)/.ready

@@ -51,7 +51,7 @@ examples:
 _OVERVIEW: Final = """\
 start here:
   gatehouse serve --local examples/edge-health          no cluster needed
-  gatehouse review --local examples/edge-health examples/edge-health/reviews/*.yaml
+  gatehouse review --local examples/edge-health --config examples/edge-health/gatehouse.yaml examples/edge-health/reviews/*.yaml
   gatehouse COMMAND --help
 
 exit codes: 0 fine, 1 found problems, 2 wrong use

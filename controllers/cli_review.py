@@ -19,8 +19,8 @@ from controllers.cli_usage import UsageError, configuration
 from controllers.config import Configuration
 from controllers.config_flags import add_config_flag
 from controllers.local import LocalCluster, LocalError
+from webhook.admission.call import Call, Reply, failure
 from webhook.admission.gate import Gate
-from webhook.admission.interceptors import Call, Reply, failure
 from webhook.admission.registry import path_for
 from webhook.clock import SystemClock
 from webhook.errors import BadRequest
@@ -32,7 +32,7 @@ __all__ = ["add_arguments", "describe", "run"]
 
 EXAMPLES: Final = """\
 examples:
-  gatehouse review --local examples/edge-health review.yaml
+  gatehouse review --local cluster/ review.yaml
                      what would be decided, with the nodes and pods of that folder
   gatehouse review --config gatehouse.yaml -o json review.json | jq -r .response.patch | base64 -d
                      the answer's bytes, as the API server would get them
@@ -104,7 +104,7 @@ def _gate(options: argparse.Namespace, config: Configuration) -> Gate:
             raise UsageError(f'--now {options.now}: not an RFC 3339 time such as "2026-11-29T10:00:00Z"')
         clock = _Moment(now_s)
     # Who calls is proved to the server by TLS; here the operator is the caller.
-    settings = attrs.evolve(config.settings(), client_subjects=None)
+    settings = attrs.evolve(config.settings(), client_subjects=None, verify_patches=True)
     facts = LocalCluster(options.local or ".", settings.votes, clock)
     if options.local is not None:
         try:

@@ -16,7 +16,7 @@ EXAMPLES: Final = """\
 examples:
   gatehouse status                                        the process on this machine
   kubectl -n kube-system exec deploy/gatehouse -- gatehouse status
-  gatehouse status --address 127.0.0.1:8080 -o json | jq .silentNodes
+  gatehouse status --address 127.0.0.1:8080 -o json | jq .silentNodes.nodes
 
 exit codes: 0 ready, 1 not ready or not reachable, 2 wrong use
 """

@@ -37,7 +37,7 @@ from webhook.names import API_VERSION, CONFIG_KIND
 from webhook.objects.documents import Document, DocumentError, read_documents
 from webhook.objects.sources import Path
 
-__all__ = ["Configuration", "ConfigurationError", "Override", "is_configuration", "load", "parse"]
+__all__ = ["Configuration", "ConfigurationError", "Override", "load", "parse"]
 
 
 class LogFormat(StrEnum):
@@ -167,11 +167,6 @@ def parse(source: bytes | str, file: str, overrides: Mapping[Path, Override] | N
     if decoder.faults:
         raise ConfigurationError(decoder.faults)
     return found
-
-
-def is_configuration(value: Any) -> bool:
-    """Whether *value*, a document, is meant to be a GatehouseConfiguration."""
-    return isinstance(value, dict) and value.get("kind") == CONFIG_KIND
 
 
 def _only_document(source: bytes | str, file: str) -> Document:

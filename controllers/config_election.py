@@ -52,6 +52,6 @@ class LeaderElectionSection:
 class ClientConnectionSection:
     """clientConnection"""
 
-    kubeconfig: str = setting("", text())  # "" = in-cluster, else $KUBECONFIG and ~/.kube/config
+    kubeconfig: str = setting("", text())  # "" = $KUBECONFIG, else in-cluster, else ~/.kube/config
     qps: float = setting(50.0, number(at_least=1, at_most=100_000))
     burst: int = setting(100, integer(at_least=1, at_most=100_000))

@@ -29,7 +29,7 @@ _FLAGS: Final = (
         "--kubeconfig",
         ("clientConnection", "kubeconfig"),
         "FILE",
-        "how to reach the API server (default: the pod's service account, else $KUBECONFIG or ~/.kube/config)",
+        "how to reach the API server (default: $KUBECONFIG, else the pod's service account, else ~/.kube/config)",
     ),
     _Flag(
         "--webhook-bind-address",

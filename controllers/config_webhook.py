@@ -9,9 +9,10 @@ import attrs
 
 from controllers.config_address import Address
 from controllers.config_decoder import Rule, address, choice, duration, flag, integer, section, setting, text, texts
-from webhook.admission.settings import BODY_LIMIT_BYTES
+from webhook.admission.settings import Settings
 from webhook.serving.limits import ServerLimits
 
+_SETTINGS = Settings()
 _SERVER = ServerLimits()
 _MIB = 2**20
 
@@ -94,10 +95,10 @@ class ClientAuthSection:
 class LimitsSection:
     """webhook.limits: what callers may take"""
 
-    body_bytes: int = setting(BODY_LIMIT_BYTES, integer(at_least=64 * 1024, at_most=64 * _MIB))
+    body_bytes: int = setting(_SETTINGS.body_limit_bytes, integer(at_least=64 * 1024, at_most=64 * _MIB))
     head_bytes: int = setting(_SERVER.head_bytes, integer(at_least=4 * 1024, at_most=_MIB))
     buffered_bytes: int = setting(_SERVER.buffered_bytes, integer(at_least=_MIB, at_most=2**34))
-    max_in_flight: int = setting(64, integer(at_least=1, at_most=10_000))  # reviews of one service at a time
+    max_in_flight: int = setting(_SETTINGS.max_in_flight, integer(at_least=1, at_most=10_000))  # reviews of one service
     threads: int = setting(16, integer(at_least=1, at_most=512))
     queue_length: int = setting(_SERVER.queue_length, integer(at_least=1, at_most=100_000))
     connections: int = setting(_SERVER.connections, integer(at_least=16, at_most=1_000_000))
@@ -108,6 +109,11 @@ class LimitsSection:
     idle_timeout_s: float = setting(_SERVER.idle_s, duration(at_least_s=1, at_most_s=24 * 3600))
 
     rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            ("max_in_flight", "threads"),
+            lambda it, given: it.max_in_flight >= it.threads,
+            "must be below threads: else one slow service could take them all",
+        ),
         Rule(
             ("buffered_bytes", "body_bytes"),
             lambda it, given: it.buffered_bytes < 2 * it.body_bytes,

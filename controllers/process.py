@@ -43,7 +43,7 @@ from webhook.objects.meta import Json
 from webhook.serving.limits import ServerLimits
 from webhook.serving.selfsigned import make_self_signed
 from webhook.serving.server import AdmissionServer
-from webhook.serving.tls import CertificateError, CertificateSource, FileCertificates, HeldCertificates, KeyPair
+from webhook.serving.tls import CertificateError, CertificateSource, FileCertificates, KeyPair, MadeCertificates
 from webhook.serving.wsgi import application
 from webhook.telemetry import Telemetry
 
@@ -207,11 +207,7 @@ class Process:
             return FileCertificates(Path(section.cert_file), Path(section.key_file), client_ca)
         made = make_self_signed(section.hosts, now_s=self._clock.wall_s())
         self._ca_pem = made.ca
-        try:
-            callers = client_ca.read_bytes() if client_ca is not None else b""
-        except OSError as error:
-            raise CertificateError("unreadable", f"cannot read {client_ca}: {error.strerror}") from error
-        return HeldCertificates(KeyPair(made.certificate, made.key, callers))
+        return MadeCertificates(KeyPair(made.certificate, made.key), client_ca)
 
     def _make_probes(self) -> Probes:
         live: dict[str, Check] = {"threads": lambda: None if self._all_alive() else "a thread has ended"}

@@ -19,7 +19,7 @@ log = get_log("status")
 
 Section = Callable[[], Any]
 
-LISTED_NODES = 500  # more silent nodes than this are a number, not a list to read
+LISTED_NODES = 500  # of more silent nodes the page has the number, and the first of them
 
 
 def collect(sections: Mapping[str, Section]) -> Json:
@@ -34,8 +34,8 @@ def collect(sections: Mapping[str, Section]) -> Json:
     return page
 
 
-def silent_nodes(nodes: Iterable[NodeFacts], policy: VotePolicy, now_s: float) -> list[Json]:
-    """Every silent node, whether it is guarded, why, and for how long; guarded ones first, then by name. O(nodes)."""
+def silent_nodes(nodes: Iterable[NodeFacts], policy: VotePolicy, now_s: float) -> Json:
+    """How many nodes are silent, and of each whether it is guarded, why, and for how long; guarded ones first. O(nodes)."""
     rows = []
     for node in nodes:
         if node.ready is not Status.UNKNOWN:
@@ -51,7 +51,7 @@ def silent_nodes(nodes: Iterable[NodeFacts], policy: VotePolicy, now_s: float) -
             }
         )
     rows.sort(key=lambda row: (not row["guarded"], row["node"]))
-    return rows[:LISTED_NODES]
+    return {"count": len(rows), "guarded": sum(row["guarded"] for row in rows), "nodes": rows[:LISTED_NODES]}
 
 
 def describe(page: Json) -> str:
@@ -64,18 +64,25 @@ def describe(page: Json) -> str:
     election = page.get("leaderElection")
     if isinstance(election, dict):
         lines += ["", _election(election)]
-    nodes = page.get("silentNodes") or []
-    lines += ["", f"silent nodes: {len(nodes)}"]
-    if isinstance(nodes, list):
-        for row in nodes:
-            state = "guarded" if row["guarded"] else "not guarded"
-            lines.append(f"  {row['node']}: {state}, {row['reason']}, vote {row['vote']}, age {_span(row['ageSeconds'])}")
+    silent = page.get("silentNodes", {})
+    lines += [
+        "",
+        _failed("silent nodes", silent) or f"silent nodes: {silent.get('count', 0)}, guarded {silent.get('guarded', 0)}",
+    ]
+    for row in silent.get("nodes", ()):
+        state = "guarded" if row["guarded"] else "not guarded"
+        lines.append(f"  {row['node']}: {state}, {row['reason']}, vote {row['vote']}, age {_span(row['ageSeconds'])}")
     return "\n".join(lines)
 
 
+def _failed(title: str, section: Json) -> str:
+    """What to print of a section that could not be made; "" for one that could."""
+    return f"{title}: unknown, {section['error']}" if isinstance(section.get("error"), str) else ""
+
+
 def _election(election: Json) -> str:
-    if "error" in election:
-        return f"leader election: {election['error']}"
+    if failed := _failed("leader election", election):
+        return failed
     if not election.get("enabled"):
         return "leader election: off"
     if election.get("leading"):
@@ -84,8 +91,10 @@ def _election(election: Json) -> str:
 
 
 def _table(title: str, rows: Any, columns: tuple[str, ...]) -> list[str]:
-    if not isinstance(rows, dict) or not rows:
+    if not rows:
         return []
+    if failed := _failed(title, rows):
+        return ["", failed]
     cells = [(title, *columns)] + [(name, *(_cell(row.get(column)) for column in columns)) for name, row in rows.items()]
     widths = [max(len(row[index]) for row in cells) for index in range(len(columns) + 1)]
     return ["", *("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells)]

@@ -62,22 +62,25 @@ class Supervisor:
     def run(self, started: Callable[[], None] = lambda: None) -> int:
         """Start everything, call *started*, wait, stop everything. The exit code: 0, or 1 after a failure."""
         running: list[Part] = []
+        doing = "start"
         try:
             for part in self._parts:
                 if self._wanted.is_set():
                     break
                 log.debug("starting", part=part.name)
+                doing = part.name
                 part.start()
                 running.append(part)
             else:
+                doing = "announce"
                 started()
                 self._watch()
         except OSError as error:
             # What an operator can mend (an address in use, an unreadable certificate) needs no traceback.
-            log.error("cannot start", part=self._parts[len(running)].name, why=str(error))
+            log.error("cannot start", part=doing, why=str(error))
             self._note("start")
         except Exception as error:
-            log.error("cannot start", exc_info=error, part=self._parts[min(len(running), len(self._parts) - 1)].name)
+            log.error("cannot start", exc_info=error, part=doing)
             self._note("start")
         finally:
             self._stop(running)

@@ -1,6 +1,6 @@
-"""Time as an argument: the clock every thread waits on, and one budget shared by several steps.
+"""Time as an argument: the clock that threads wait on, and one budget shared by several steps.
 
-Pure code takes seconds as plain floats; only doers hold a Clock. Tests use `controllers.testing.FakeClock`.
+Pure code takes seconds as plain floats; only doers hold a Clock.
 """
 
 from __future__ import annotations

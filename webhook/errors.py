@@ -1,7 +1,7 @@
 """Why a review could not be decided.
 
 A refusal is a value (`admission.review.Denial`) and travels as HTTP 200. These exceptions are the other outcome: the
-caller gets a non-2xx status and its failurePolicy rules. HTTP statuses follow google.rpc.Code.
+caller gets a non-2xx status and its failurePolicy rules. Statuses are HTTP's own; a 503 is retried by the API server.
 
     AdmissionError                     never raised itself
     |-- BadRequest              400    the sender's fault; a retry is useless

@@ -13,7 +13,7 @@ CONFIG_KIND = "GatehouseConfiguration"
 # Gatehouse cannot keep its own pods from starting.
 APP_LABEL = "app.kubernetes.io/name"
 
-# Node health. Seed 000 (SuperEdge PR 46): the vote that peers write; released SuperEdge writes the second one instead.
+# Node health. The vote that peers write (superedge/superedge#46); released SuperEdge writes the second one instead.
 VOTE_ANNOTATION = "superedgehealth/node-health"
 SUPEREDGE_UNHEALTHY_ANNOTATION = "nodeunhealth"
 

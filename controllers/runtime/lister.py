@@ -95,10 +95,13 @@ class LiveNodes:
             return None
         flight, mine = self._board(name)
         if mine:
-            self._fly(name, flight, allowed_s)
+            # A thread of its own: what the request may do before and after its timeout (a credential plugin, a name server, a
+            # slow refusal) must not keep a review beyond its deadline.
+            threading.Thread(target=self._fly, args=(name, flight, allowed_s), name=f"confirm/{name}", daemon=True).start()
         elif flight.landed.is_set():
             self._results.labels("kept").inc()
-        elif not self._clock.wait(flight.landed, allowed_s):
+            return flight.facts
+        if not self._clock.wait(flight.landed, allowed_s):
             self._results.labels("timeout").inc()
             return None
         return flight.facts

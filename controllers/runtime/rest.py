@@ -170,7 +170,8 @@ class RestClient:
         response = self._send("GET", "WATCH", path, {**params, "watch": "true"}, None, _JSON, timeout, cancel)
         if response.status != 200:
             raise self._refused(request, response, cancel, self._limits.timeout_s)
-        return LineStream(response, request, cancel)
+        # What swallows the packets of one connection swallows those of all that are as old.
+        return LineStream(response, request, cancel, on_silence=self.close)
 
     def cancellation(self) -> Cancel:
         """A new cancellation for one thread's requests."""
@@ -212,7 +213,7 @@ class RestClient:
         timeout = urllib3.Timeout(total=left_s, connect=min(self._limits.connect_timeout_s, left_s), read=left_s)
         response = self._send(verb, method, path, params or {}, body, content_type, timeout, cancel)
         if not 200 <= response.status < 300:
-            raise self._refused(request, response, cancel, left_s)
+            raise self._refused(request, response, cancel, deadline.remaining_s())
         return self._read(request, response, cancel, deadline)
 
     def _read(self, request: str, response: urllib3.BaseHTTPResponse, cancel: Cancel | None, deadline: Deadline) -> Body:

@@ -150,10 +150,14 @@ def translated(request: str, cancel: Cancel | None) -> Iterator[None]:
 class LineStream:
     """The lines of a streamed answer. Implements `resource.WatchLines`. Read by one thread, closed by any."""
 
-    def __init__(self, response: urllib3.BaseHTTPResponse, request: str, cancel: Cancel) -> None:
+    def __init__(
+        self, response: urllib3.BaseHTTPResponse, request: str, cancel: Cancel, *, on_silence: Callable[[], object]
+    ) -> None:
+        """on_silence: called by the reading thread when nothing came in time, before the error is raised."""
         self._response = response
         self._request = request
         self._cancel = cancel
+        self._on_silence = on_silence
         self._closed = threading.Event()
         self._reading = False  # then only the reading thread may close the buffers; others just shut the socket
 
@@ -180,7 +184,10 @@ class LineStream:
         except FOREIGN as error:
             if self._closed.is_set():  # the break is our own doing
                 return b""
-            raise translate(error, self._request, self._cancel) from error
+            fault = translate(error, self._request, self._cancel)
+            if isinstance(fault, TimedOut):
+                self._on_silence()
+            raise fault from error
         finally:
             self._reading = False
             if self._closed.is_set():  # by another thread, while this one was reading

@@ -47,6 +47,7 @@ class FakeApi:
         self._always: dict[str, Answer] = {}
         self._epoch = 0  # of watches, guarded by objects.changed; older ones do as _farewell says
         self._farewell = "end"
+        self.generation = 0  # of connections; those of an earlier one are not heard any more
         self._running = threading.Event()  # cleared while paused
         self._running.set()
         self._server = _Server(self, tls)
@@ -148,6 +149,14 @@ class FakeApi:
         """Send nothing more on open watches, nor end them: a half-open socket."""
         self._dismiss("hang")
 
+    def forget_connections(self) -> None:
+        """Hear and say nothing more on any connection that exists, idle ones too, nor end it; new ones are served.
+
+        What a NAT, a balancer or a firewall does that has lost its table.
+        """
+        self.generation += 1
+        self.mute_watches()
+
     # -- inside
 
     def _dismiss(self, farewell: str) -> None:
@@ -235,6 +244,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.server.tls is not None:
             self.request = self.server.tls.wrap_socket(self.request, server_side=True)
             self.server.track(self.request)
+        self._generation = self.server.api.generation
         super().setup()
 
     def finish(self) -> None:
@@ -254,7 +264,12 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         content = self.rfile.read(int(headers.get("content-length") or 0))
         request = Request(self._verb(parts.path, params), self.command, parts.path, params, headers, content)
-        self.server.api.serve(Exchange(self, request, self.server.api.stopping))
+        api = self.server.api
+        exchange = Exchange(self, request, api.stopping)
+        if self._generation < api.generation:
+            exchange.hang()
+        else:
+            api.serve(exchange)
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve
 

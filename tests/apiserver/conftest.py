@@ -14,6 +14,9 @@ from tests.apiserver.audit import AuditLog
 from tests.apiserver.nodes import Heartbeats
 from tests.cluster import Api, Cluster, Settings, binaries
 from tests.cluster.components import CONTROLLER_MANAGER
+from tests.server.conftest import figures, pytest_terminal_summary
+
+__all__ = ["figures", "pytest_terminal_summary"]
 
 # A partition is noticed after 8 s instead of 50, and no node waits for its turn to be tainted.
 FAST_PARTITIONS = (

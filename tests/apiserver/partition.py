@@ -29,10 +29,14 @@ NOTICED_WITHIN_S = 45.0
 
 @attrs.frozen
 class Site:
-    """Three nodes, their pods and their Services. *number* keeps pod addresses of sites apart."""
+    """Three nodes, their pods and their Services. *number* keeps pod addresses of sites apart.
+
+    tolerates_s: for how long its pods bear a NoExecute taint.
+    """
 
     name: str
     number: int
+    tolerates_s: int = workloads.TOLERATES_S
 
     @property
     def vouched(self) -> tuple[str, str]:
@@ -66,7 +70,10 @@ class Site:
         for node in self.nodes:
             for index in range(PODS_PER_NODE):
                 address = self._address(node, index)
-                workloads.create_pod(api, self.name, f"{node}-{index}", node, address, {"app": SERVICE})
+                labels = {"app": SERVICE}
+                workloads.create_pod(
+                    api, self.name, f"{node}-{index}", node, address, labels, tolerates_s=self.tolerates_s
+                )
         workloads.create_service(api, self.name, SERVICE, {"app": SERVICE})
         wait_for(lambda: self._published(api), 30.0, f"all pods of {self.name} in Endpoints and EndpointSlices")
 

@@ -10,6 +10,7 @@ from tests.cluster import Api, Json
 
 UNREACHABLE = "node.kubernetes.io/unreachable"
 NOT_READY = "node.kubernetes.io/not-ready"
+TOLERATES_S = 5
 
 
 def pods_path(namespace: str) -> str:
@@ -35,14 +36,23 @@ def create_namespace(api: Api, name: str) -> None:
 
 
 def create_pod(
-    api: Api, namespace: str, name: str, node: str, address: str, labels: dict[str, str], *, ready: str = "True"
+    api: Api,
+    namespace: str,
+    name: str,
+    node: str,
+    address: str,
+    labels: dict[str, str],
+    *,
+    ready: str = "True",
+    tolerates_s: int = TOLERATES_S,
 ) -> Json:
-    """A running pod on *node* whose containers are ready, evicted 5 s after a NoExecute taint.
+    """A running pod on *node* whose containers are ready, evicted *tolerates_s* after a NoExecute taint.
 
     ready: status of its Ready condition. "False" with ready containers is what the node controller leaves behind.
     """
     tolerations = [
-        {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5} for key in (UNREACHABLE, NOT_READY)
+        {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": tolerates_s}
+        for key in (UNREACHABLE, NOT_READY)
     ]
     container = {"name": "app", "image": "app:1", "ports": [{"containerPort": 8080}]}
     spec = {"nodeName": node, "containers": [container], "tolerations": tolerations}

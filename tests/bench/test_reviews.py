@@ -11,8 +11,8 @@ import pytest
 from controllers.local import LocalCluster
 from tests.bench import objects, reviews
 from tests.bench.reviews import CASES, Review
+from webhook.admission.call import Call, Reply
 from webhook.admission.gate import Gate
-from webhook.admission.interceptors import Call, Reply
 from webhook.admission.settings import Settings
 from webhook.clock import SystemClock
 from webhook.objects.votes import VotePolicy

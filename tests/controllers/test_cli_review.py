@@ -12,9 +12,9 @@ import pytest
 
 from controllers.cli import main
 from controllers.cli_text import describe, subject, wants_colour
+from webhook.admission.call import Call
 from webhook.admission.cluster import Cluster
 from webhook.admission.gate import Gate
-from webhook.admission.interceptors import Call
 from webhook.admission.settings import Settings
 from webhook.clock import SystemClock
 from webhook.objects.documents import write_yaml

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from controllers.config import Configuration, ConfigurationError, Override, is_configuration, load, parse
+from controllers.config import Configuration, ConfigurationError, Override, load, parse
 from controllers.config_address import Address
 from controllers.config_webhook import CertificateSource, ClientAuthMode
 from webhook.admission.settings import Settings
@@ -30,7 +30,7 @@ webhook:
   bindAddress: 127.0.0.1:9444
   certificate: {source: files, certFile: tls.crt, keyFile: tls.key}
   clientAuth: {mode: certificate, caFile: ca.crt, allowedSubjects: [system:apiserver]}
-  limits: {bodyBytes: 1048576, maxInFlight: 8, threads: 4, idleTimeout: 2m30s}
+  limits: {bodyBytes: 1048576, maxInFlight: 8, threads: 9, idleTimeout: 2m30s}
   shutdownDelay: 1.5s
   verifyPatches: true
 metrics: {bindAddress: 0}
@@ -275,12 +275,6 @@ def test_the_header_of_something_else_is_a_fault() -> None:
 def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"gone\.yaml: cannot be read: No such file or directory"):
         load(str(tmp_path / "gone.yaml"))
-
-
-def test_a_configuration_is_known_by_its_kind() -> None:
-    assert is_configuration({"kind": "GatehouseConfiguration"})
-    assert not is_configuration({"kind": "Node"})
-    assert not is_configuration([])
 
 
 # -- flags -----------------------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def test_status_shows_what_it_knows(served: Served) -> None:
     text = status()
 
     assert page["caches"]["nodes"] == {"synced": True, "objects": 4}
-    assert [row["node"] for row in page["silentNodes"] if row["guarded"]] == ["edge-1", "edge-2"]
+    assert [row["node"] for row in page["silentNodes"]["nodes"] if row["guarded"]] == ["edge-1", "edge-2"]
     assert text.returncode == 0
     assert "edge-1: guarded" in text.stdout
 
@@ -223,7 +223,7 @@ def test_without_a_cluster_it_says_so_instead_of_hanging(tmp_path: Path) -> None
     assert "kubeconfig" in done.stderr.lower()
 
 
-def test_local_mode_never_loads_the_kubernetes_package_and_starts_fast() -> None:
+def test_importing_what_serves_does_not_load_the_kubernetes_package() -> None:
     code = "import sys, controllers.process; sys.exit('kubernetes' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=LIMIT_S).returncode == 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from controllers.supervisor import Part, Supervisor
 from webhook.clock import Deadline, SystemClock
 
@@ -63,6 +65,19 @@ def test_a_part_that_raises_anything_else_is_no_different() -> None:
     code = Supervisor([recorder.part("a", error=RuntimeError("boom"))], SystemClock(), 5.0).run()
 
     assert code == 1
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError("closed"), RuntimeError("boom")])
+def test_an_announcement_that_fails_stops_everything(error: Exception) -> None:
+    recorder = Recorder()
+
+    def announce() -> None:
+        raise error
+
+    code = Supervisor([recorder.part("a")], SystemClock(), 5.0).run(announce)
+
+    assert code == 1
+    assert recorder.events == ["start a", "stop a"]
 
 
 def test_a_stop_that_is_wanted_before_the_start_starts_nothing() -> None:

@@ -14,6 +14,7 @@ import pytest
 import trustme
 
 from tests.server.client import Client, wait_until
+from tests.server.figures import FIGURES, Figures
 from webhook.serving.limits import ServerLimits
 from webhook.serving.server import AdmissionServer
 from webhook.serving.tls import CertificateSource, HeldCertificates, KeyPair
@@ -76,6 +77,21 @@ class Running:
 
 
 Serve = Callable[..., Running]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show the figures that the tests have measured."""
+    figures = terminalreporter.config.stash.get(FIGURES, None)
+    if figures is not None and figures.rows:
+        terminalreporter.section("figures, best of three at most")
+        for line in figures.lines():
+            terminalreporter.line(line)
+
+
+@pytest.fixture
+def figures(pytestconfig: pytest.Config) -> Figures:
+    """Where a test puts what it has measured."""
+    return pytestconfig.stash.setdefault(FIGURES, Figures())
 
 
 @pytest.fixture(scope="session")

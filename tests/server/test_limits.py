@@ -10,8 +10,8 @@ import pytest
 
 from tests.server.client import post, wait_until
 from tests.server.conftest import Serve
+from webhook.serving.host import raise_file_limit
 from webhook.serving.limits import ServerLimits
-from webhook.serving.server import raise_file_limit
 
 
 def test_the_oldest_connection_without_a_request_makes_room(serve: Serve) -> None:

@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from webhook.admission.call import Call, Exchange, Reply
 from webhook.admission.cluster import Cluster
 from webhook.admission.interceptors import (
     Admit,
     Authenticate,
-    Call,
     CheckBody,
     Decide,
-    Exchange,
     Handler,
     Observe,
     Recover,
-    Reply,
     Route,
     SetDeadline,
     Verify,
@@ -66,9 +64,7 @@ class Gate:
         ]
         if settings.client_subjects is not None:
             chain.insert(chain.index(self._admit) + 1, Authenticate(settings.client_subjects))
-        if settings.verify_patches:
-            chain.append(Verify(telemetry))
-        handler: Handler = Decide(clock)
+        handler: Handler = Decide(clock, Verify(telemetry) if settings.verify_patches else None)
         for interceptor in reversed(chain):
             handler = partial(_step, interceptor, handler)
         self._handler = handler

@@ -1,18 +1,17 @@
-"""What stands before every service, one concern each: (exchange, next) -> Reply.
+"""What comes before every service, one concern each: (exchange, next) -> Reply.
 
-An exchange starts with what the transport knows (`Call`) and gathers what the interceptors find out: service, deadline,
+An exchange starts with what the transport knows (`call.Call`) and gathers what the interceptors find out: service, deadline,
 request, answer. Order, outermost first (`gate.Gate` builds it):
 
-    observe      latency and status by service, one log line for what could not be decided
-    recover      AdmissionError -> its status; any other exception -> 500, never a denial
+    observe      latency and status by service, decisions by reason
+    recover      AdmissionError -> its status; any other exception -> 500, never a denial; one log line each
     route        path -> service                                                            404, 405
     deadline     `?timeout=` counted from accept, less a margin                             504
     admit        drain, caches that the service reads, in-flight limit                      503
     authenticate client certificate, where the operator asks for one                        401, 403
     check_body   media type and size                                                        415, 413
     decode       bytes -> AdmissionRequest                                                  400
-    verify       jsonpatch proves the patch (option), the answer becomes bytes
-    decide       the service
+    decide       the service answers, jsonpatch proves the patch (option), the answer becomes bytes
 
 Called by the worker threads, many at once.
 """
@@ -21,16 +20,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from http import HTTPStatus
 from typing import Any
-from urllib.parse import parse_qs
 
 import attrs
-import msgspec
 
 from webhook.admission import review
-from webhook.admission.review import AdmissionRequest
+from webhook.admission.call import JSON_HEADERS, Exchange, Reply, failure
 from webhook.admission.service import Answer, BoundService, Context
+from webhook.admission.timeouts import caller_timeout_s
 from webhook.admission.verify import misfit
 from webhook.clock import Clock, Deadline
 from webhook.errors import (
@@ -48,7 +45,6 @@ from webhook.errors import (
     WrongMethod,
 )
 from webhook.logs import get_log
-from webhook.objects.durations import parse_duration_s
 from webhook.telemetry import Telemetry
 
 log = get_log("admission")
@@ -56,72 +52,9 @@ log = get_log("admission")
 # The API server starts its clock before it writes the request, and an answer needs time to get back: of the time it gives we
 # use all but this. It also rounds the time it sends up to whole seconds, which nobody can see from here.
 DEADLINE_MARGIN_S = 0.25
-# The API server gives at most 30 s (timeoutSeconds).
-LONGEST_DEADLINE_S = 30.0
-
-
-@attrs.frozen
-class Call:
-    """What the transport knows of a request."""
-
-    method: str
-    path: str
-    query: str
-    content_type: str
-    body: bytes  # at most one byte more than the limit
-    accepted_s: float  # monotonic, when its first byte arrived
-    client: str = ""  # common name of the verified client certificate, "" without one
-
-
-@attrs.frozen
-class Reply:
-    """What the transport sends back."""
-
-    status: int
-    body: bytes
-    headers: tuple[tuple[str, str], ...] = ()
-    close: bool = False  # end the connection, so that a retry reaches another replica
-
-    @property
-    def line(self) -> str:
-        """The status line's code and phrase."""
-        return f"{self.status} {HTTPStatus(self.status).phrase}"
-
-
-JSON_HEADERS = (("Content-Type", "application/json"),)
-
-
-@attrs.define
-class Exchange:
-    """One request on its way in and out. Used by one thread."""
-
-    call: Call
-    service: BoundService | None = None
-    deadline: Deadline | None = None
-    request: AdmissionRequest | None = None
-    answer: Answer | None = None
 
 
 Handler = Callable[[Exchange], Reply]
-
-
-def failure(error: AdmissionError) -> Reply:
-    """The reply to a review that could not be decided: a metav1.Status, which the API server shows to its client."""
-    headers: tuple[tuple[str, str], ...] = JSON_HEADERS
-    if error.retry_after_s is not None:
-        headers += (("Retry-After", str(error.retry_after_s)),)
-    if error.status == HTTPStatus.METHOD_NOT_ALLOWED:
-        headers += (("Allow", "POST"),)
-    status = {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Failure",
-        "message": f"gatehouse: {error}",
-        "reason": error.code,
-        "code": error.status,
-    }
-    return Reply(error.status, msgspec.json.encode(status), headers, error.close)
 
 
 class Observe:
@@ -246,20 +179,10 @@ class SetDeadline:
             return default_s
         known = self._known.get(query)
         if known is None:
-            known = _timeout_s(query, default_s)
+            known = caller_timeout_s(query) or default_s
             if len(self._known) < 64:
                 self._known[query] = known
         return known
-
-
-def _timeout_s(query: str, default_s: float) -> float:
-    """The seconds of `timeout=` in *query*; *default_s* when there is none or it cannot be read."""
-    try:
-        values = parse_qs(query, max_num_fields=16).get("timeout")
-        limit_s = parse_duration_s(values[-1]) if values else default_s
-    except ValueError:
-        return default_s
-    return min(limit_s, LONGEST_DEADLINE_S) if limit_s > 0 else default_s
 
 
 class Admit:
@@ -308,7 +231,7 @@ class Admit:
 
 
 class Authenticate:
-    """Lets only callers in whose verified client certificate bears one of *subjects* as common name."""
+    """Admits only callers whose verified client certificate bears one of *subjects* as common name."""
 
     def __init__(self, subjects: frozenset[str]) -> None:
         self._subjects = subjects
@@ -351,34 +274,37 @@ class Verify:
             "gatehouse_admission_patch_misfits", "Patches dropped because they did not apply; a fault of ours", ["service"]
         )
 
-    def __call__(self, exchange: Exchange, proceed: Handler) -> Reply:
-        reply = proceed(exchange)
-        answer, request, service = exchange.answer, exchange.request, exchange.service
-        if answer is None or request is None or service is None or not answer.response.operations:
-            return reply
-        why = misfit(exchange.call.body, answer.response.operations, answer.draft.object if answer.draft else None)
+    def __call__(self, exchange: Exchange, answer: Answer) -> Answer:
+        """*answer*, without its patch if that does not fit. Raises Internal where half a mutation must not pass as a whole."""
+        service, request = exchange.service, exchange.request
+        assert service is not None and request is not None
+        if not answer.response.operations or answer.draft is None:
+            return answer
+        why = misfit(exchange.call.body, answer.response.operations, answer.draft.object)
         if why is None:
-            return reply
+            return answer
         name = service.service.name
         self._misfits.labels(name).inc()
         log.error("patch dropped: it does not fit", service=name, why=why, uid=request.uid)
         if not service.service.guards_availability:
             raise Internal("the patch that was decided on does not fit the object")
-        exchange.answer = attrs.evolve(answer, response=attrs.evolve(answer.response, operations=()))
-        return Reply(200, review.encode(request, exchange.answer.response), JSON_HEADERS)
+        return attrs.evolve(answer, response=attrs.evolve(answer.response, operations=()))
 
 
 class Decide:
-    """The innermost: the service answers."""
+    """The innermost: the service answers, the patch is proved where that is wanted, the answer becomes bytes."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, verify: Verify | None) -> None:
         self._clock = clock
+        self._verify = verify
 
     def __call__(self, exchange: Exchange) -> Reply:
         service, request, deadline = exchange.service, exchange.request, exchange.deadline
         assert service is not None and request is not None and deadline is not None
         context = Context(service.service.name, deadline, self._clock.wall_s(), request.user, request.dry_run)
         answer = service.answer(request, context)
+        if self._verify is not None:
+            answer = self._verify(exchange, answer)
         if deadline.expired():
             raise DeadlineExceeded("the caller's time was used up before a decision")
         exchange.answer = answer

@@ -1,7 +1,7 @@
 """What a service is: a path, the rules behind it, and the registrations that bring reviews to it.
 
 A `Service` is a row of the table in `registry`; binding it to settings and facts gives a `BoundService`, the typed unary
-`(AdmissionRequest, Context) -> AdmissionResponse`. Pure but for what a rule's facts do.
+`(AdmissionRequest, Context) -> Answer` (the AdmissionResponse, and what each rule said). Pure but for what a rule's facts do.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ class Settings:
 
     votes: VotePolicy = VotePolicy()
     disabled: frozenset[str] = frozenset()  # names of services that are switched off
-    max_in_flight: int = 64  # per service; beyond it a caller gets 503 at once
+    max_in_flight: int = 12  # per service, below the server's 16 threads; beyond it a caller gets 503 at once
     body_limit_bytes: int = BODY_LIMIT_BYTES
     verify_patches: bool = False
     client_subjects: frozenset[str] | None = None  # common names a caller's certificate may bear; None = anyone may call

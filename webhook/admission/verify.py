@@ -1,6 +1,7 @@
 """A second opinion on a patch: jsonpatch applies it to what was sent.
 
-The Draft makes patches that apply by construction; this proves it (option `verifyPatches`, on in every test). The only
+The Draft makes patches that apply by construction; this proves it (option `verifyPatches`; always in `gatehouse review` and
+in the golden cases). The only
 module that imports jsonpatch. Pure; costs a second parse of the body and a copy-free apply.
 """
 

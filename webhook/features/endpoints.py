@@ -64,7 +64,8 @@ def _keep_in_endpoints(draft: Draft, judge: _Judge) -> int:
     for index, subset in enumerate(meta.objects(draft.object, "subsets", "")):
         path = f"subsets[{index}]"
         unready = meta.objects(subset, "notReadyAddresses", path)
-        keep = [judge.keeps(subset_address(item, path)) for item in unready]
+        where = f"{path}.notReadyAddresses[]"
+        keep = [judge.keeps(subset_address(item, where)) for item in unready]
         if not any(keep):
             continue
         moved, left = list(compress(unready, keep)), list(compress(unready, map(not_, keep)))

@@ -34,7 +34,7 @@ class DropUnreachableTaint:
         evicting = [index for index, taint in enumerate(taints) if nodes.is_unreachable_no_execute(taint)]
         if not evicting:
             return Verdict(Reason.NOTHING_TO_DO)
-        # A review without oldObject takes Ready from object, as the system that this rule comes from does for every review.
+        # A review without oldObject takes Ready from object, as SuperEdge does for every review.
         status_of = request.old_object if request.old_object is not None else draft.object
         node = nodes.facts(draft.object, status_of, self.policy)
         verdict = guard(node, self.policy, context.now_s)

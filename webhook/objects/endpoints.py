@@ -37,7 +37,7 @@ def slice_address(endpoint: Mapping[str, Any], path: str) -> Address:
 def ready_in_endpoints(endpoints: Mapping[str, Any]) -> frozenset[Address]:
     """The addresses that *endpoints* lists as ready. O(addresses)."""
     return frozenset(
-        subset_address(item, f"subsets[{index}].addresses")
+        subset_address(item, f"subsets[{index}].addresses[]")
         for index, subset in enumerate(meta.objects(endpoints, "subsets", ""))
         for item in meta.objects(subset, "addresses", f"subsets[{index}]")
     )
@@ -48,10 +48,10 @@ def ready_in_slice(endpoint_slice: Mapping[str, Any]) -> frozenset[Address]:
     ready = set()
     for index, endpoint in enumerate(meta.objects(endpoint_slice, "endpoints", "")):
         path = f"endpoints[{index}]"
-        conditions = meta.mapping(endpoint, "conditions", path)
-        serving = meta.boolean(conditions, "serving", path)
+        conditions, where = meta.mapping(endpoint, "conditions", path), f"{path}.conditions"
+        serving = meta.boolean(conditions, "serving", where)
         # With publishNotReadyAddresses `ready` says nothing about the pod; `serving` does, and follows ready when absent.
-        if (serving if serving is not None else meta.boolean(conditions, "ready", path)) is not False:
+        if (serving if serving is not None else meta.boolean(conditions, "ready", where)) is not False:
             ready.add(slice_address(endpoint, path))
     return frozenset(ready)
 

@@ -143,7 +143,7 @@ def _binary(word: str) -> str:
     try:
         return base64.b64decode(word.replace("\n", "").replace("\r", ""), validate=True).decode()
     except (binascii.Error, ValueError) as error:
-        raise ValueError("!!binary needs base64 of UTF-8 text here; leave the tag away to keep the base64") from error
+        raise ValueError("!!binary needs base64 of UTF-8 text here; leave the tag out to keep the base64") from error
 
 
 def _float32_text(value: float) -> str:

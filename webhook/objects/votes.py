@@ -1,9 +1,9 @@
 """Votes of a node's peers: how they are read, how long they count, and what they make of a node that went silent.
 
-Pure. Two dialects: the article's annotation with two values, and released SuperEdge's `nodeunhealth`, whose absence means
-healthy. A vote that cannot be read, or is too old, is UNKNOWN, and unknown means stock Kubernetes.
+Pure. Two dialects: an annotation with two values (superedge/superedge#46), and released SuperEdge's `nodeunhealth`, whose
+absence means healthy. A vote that cannot be read, or is too old, is UNKNOWN, and unknown means stock Kubernetes.
 Age never comes from managedFields: rewriting the same value is a no-op there (seen on a real 1.37 API server).
-Source: seed 000; superedge main and its PR 46 (two incompatible annotations).
+Source: superedge pkg/edge-health (main) and pull request 46: two incompatible annotations.
 """
 
 from __future__ import annotations

@@ -8,5 +8,6 @@ channel      one socket as a pipe of clear bytes, TLS inside
 framing, chunked, deadlines, refusal, limits   requests out of bytes; pure
 connections  the table of connections, and who must go when there is no room
 answers, ledger, tls, selfsigned               bytes of an answer; metrics and log; certificates
+host         what all of it needs of the process
 wsgi         the admission gate as such an application
 """

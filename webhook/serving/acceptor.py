@@ -1,16 +1,21 @@
 """New connections in, and room for them: nobody is turned away while somebody else can go.
 
-Thread rule: `accept` by the leader; `pause`, `resume`, `close` by any thread.
-Source: accept(2) on EMFILE.
+At the end nobody is cut who has connected: first new connections are no longer begun, then those that wait are taken
+in, then the listener is closed. Closing it at once would reset whoever the kernel has already welcomed for us.
+
+Thread rule: `accept` by the leader; `resume`, `turn_away`, `close` by any thread.
+Source: accept(2) on EMFILE; socket(7) SO_ATTACH_FILTER, Linux networking/filter.rst (classic BPF).
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import select
 import socket
 import ssl
+import struct
 from collections.abc import Callable
 
 from webhook.clock import Clock
@@ -21,6 +26,12 @@ from webhook.serving.ledger import Ledger
 from webhook.serving.limits import ServerLimits
 
 ACCEPT_BATCH = 64
+# A packet that begins a connection (SYN without ACK) is dropped, every other passes: byte 13 of a TCP header has its flags.
+_NO_SYN = b"".join(
+    struct.pack("=HBBI", *instruction)
+    for instruction in ((0x30, 0, 0, 13), (0x54, 0, 0, 0x12), (0x15, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFFFFFF))
+)
+_SO_ATTACH_FILTER = 26
 _OUT_OF_ROOM = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
@@ -55,19 +66,19 @@ class Acceptor:
         listener.setblocking(False)
         poll.register(self.fd, READABLE)
 
-    def accept(self) -> None:
-        """Take in who waits, a batch at most."""
+    def accept(self) -> bool:
+        """Take in who waits, a batch at most; True when nobody waits any more."""
         for _ in range(ACCEPT_BATCH):
             try:
                 sock, peer = self._listener.accept()
             except (BlockingIOError, InterruptedError):
-                return
+                return True
             except OSError as error:
                 if self._closed:
-                    return
+                    return True
                 if error.errno in _OUT_OF_ROOM and not self._make_room(forced=True):
                     self._pause()
-                    return
+                    return True
                 continue  # there is room now, or that peer is gone already
             self._make_room()
             if self._table.full():
@@ -75,6 +86,7 @@ class Acceptor:
                 sock.close()
             else:
                 self._open(sock, peer)
+        return False
 
     def resume(self) -> None:
         """Accept again after the process had run out of file numbers."""
@@ -82,8 +94,18 @@ class Acceptor:
             self._paused = False
             self._poll.register(self.fd, READABLE)
 
+    def turn_away(self) -> None:
+        """Begin no new connection; those that are being made are finished, and accepted as before."""
+        program = ctypes.create_string_buffer(_NO_SYN, len(_NO_SYN))
+        with contextlib.suppress(OSError):  # a kernel that cannot: then `close` leaves a moment in which some are reset
+            self._listener.setsockopt(
+                socket.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("HP", len(_NO_SYN) // 8, ctypes.addressof(program))
+            )
+
     def close(self) -> None:
-        """Accept no more."""
+        """Take in who has connected, and accept no more. Idempotent."""
+        while not self._closed and not self.accept():
+            pass
         self._closed = True
         with contextlib.suppress(FileNotFoundError):  # while paused it is off the poll
             self._poll.unregister(self.fd)

@@ -13,11 +13,11 @@ import enum
 import ssl
 from collections.abc import Callable
 
+from webhook.admission.timeouts import caller_timeout_s
 from webhook.clock import Clock
 from webhook.serving.answers import CONTINUE, PLAIN_HTTP, Answer, AnswerWriter, refusal
 from webhook.serving.channel import RECEIVE_BYTES, ChannelClosed
 from webhook.serving.connections import NEVER_S, Connection, ConnectionTable, Phase
-from webhook.serving.deadlines import caller_timeout_s
 from webhook.serving.framing import Request
 from webhook.serving.ledger import Ledger
 from webhook.serving.limits import ServerLimits

@@ -41,6 +41,7 @@ from webhook.serving.slowness import SlowPaths
 EVENT_BATCH = 64
 PATIENCE_S = 0.003  # well above a usual request, well below what a caller would notice
 SWEEP_S = 0.25
+WELCOME_S = 0.05  # a connection that is being made is finished: a round trip
 LAST_LOOK_S = 0.1  # at a stop an idle connection may still bring what is already on the wire
 JOIN_S = 1.0  # for threads that have nothing left to do
 OVERLOADED = refusal(Refused(503, "queue-full", "too many requests are waiting here"))
@@ -141,8 +142,10 @@ class Reactor:
         Idle connections are closed after a last look; requests that are whole, or half here, are answered.
         """
         self.begin_drain()
-        self._acceptor.close()
         pause = threading.Event()
+        self._acceptor.turn_away()
+        self._clock.wait(pause, min(WELCOME_S, deadline.remaining_s()))
+        self._acceptor.close()
         while len(self._table) and not deadline.expired():
             self._hurry()
             self._sweep()

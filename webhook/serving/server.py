@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import io
 import logging
-import resource
 import socket
 import sys
 import threading
@@ -26,8 +25,10 @@ import cheroot.server
 import cheroot.wsgi
 
 from webhook.clock import Clock, Deadline, SystemClock
+from webhook.serving import host
 from webhook.serving.answers import Answer
 from webhook.serving.connections import Connection
+from webhook.serving.environ import ACCEPTED, CLIENT, CLOSE
 from webhook.serving.ledger import Ledger
 from webhook.serving.limits import ServerLimits
 from webhook.serving.reactor import Reactor
@@ -76,14 +77,14 @@ class AdmissionServer:
     @property
     def address(self) -> tuple[str, int]:
         """Host and port that are bound; the real port where 0 was asked for."""
-        host, port = self._mount.bind_addr[:2]
-        return host, port
+        name, port = self._mount.bind_addr[:2]
+        return name, port
 
     def start(self) -> None:
         """Bind and start the threads. Raises OSError or CertificateError, and then nothing is left behind."""
         if self._certificates is not None:
             self._certificates.load()
-        raise_file_limit(self._limits.connections + SPARE_FILES)
+        host.prepare(self._limits.connections + SPARE_FILES)
         self._mount.request_queue_size = BACKLOG
         self._mount.prepare()
         certificates = self._certificates
@@ -135,15 +136,6 @@ class AdmissionServer:
     def _refresh_certificates(self) -> None:
         while not self._clock.wait(self._stopping, CERTIFICATE_POLL_S):
             self.refresh_certificates()
-
-
-def raise_file_limit(wanted: int) -> None:
-    """Raise RLIMIT_NOFILE to *wanted* as far as the hard limit lets us; never lowers it."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return
-    target = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, target), hard))
 
 
 class _Mount(cheroot.wsgi.Server):
@@ -286,9 +278,9 @@ class _Gateway(cheroot.wsgi.Gateway_10):
         environ["SERVER_PROTOCOL"] = head.version
         environ["REMOTE_ADDR"], environ["REMOTE_PORT"] = connection.peer[0], str(connection.peer[1])
         environ["wsgi.input"] = io.BytesIO(request.body)
-        environ["gatehouse.accepted"] = connection.accepted_s
-        environ["gatehouse.client"] = connection.client
-        environ["gatehouse.close"] = self.req.end_connection
+        environ[ACCEPTED] = connection.accepted_s
+        environ[CLIENT] = connection.client
+        environ[CLOSE] = self.req.end_connection
         return environ
 
     def start_response(

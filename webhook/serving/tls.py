@@ -63,14 +63,19 @@ class FileCertificates:
 
     def read(self) -> KeyPair:
         """The files' present content; it may be torn between two writes, which the test of the pair finds out."""
-        try:
-            return KeyPair(
-                self.certificate.read_bytes(),
-                self.key.read_bytes(),
-                self.client_ca.read_bytes() if self.client_ca else b"",
-            )
-        except OSError as error:
-            raise CertificateError("unreadable", f"cannot read {error.filename}: {error.strerror}") from None
+        return KeyPair(_content(self.certificate), _content(self.key), _content(self.client_ca))
+
+
+@attrs.frozen
+class MadeCertificates:
+    """A pair that was made at start, with the CAs of clients from a file, which is read anew each time."""
+
+    pair: KeyPair
+    client_ca: Path | None = None
+
+    def read(self) -> KeyPair:
+        """The pair, with the file's present content."""
+        return attrs.evolve(self.pair, client_ca=_content(self.client_ca))
 
 
 class HeldCertificates:
@@ -157,6 +162,13 @@ class Certificates:
         self._complained = about
         self._reloads.labels(error.reason).inc()
         self._log.warning("certificate refused, the last good one stays", reason=error.reason, detail=str(error))
+
+
+def _content(file: Path | None) -> bytes:
+    try:
+        return file.read_bytes() if file else b""
+    except OSError as error:
+        raise CertificateError("unreadable", f"cannot read {error.filename}: {error.strerror}") from None
 
 
 def build_context(pair: KeyPair, now_s: float) -> tuple[ssl.SSLContext, float]:

@@ -1,9 +1,7 @@
 """The gate as one PEP 3333 application; any WSGI server can mount it (clean under wsgiref.validate).
 
-From the environ it takes, beside what PEP 3333 says, three keys of our own server: `gatehouse.accepted` (monotonic seconds at
-which the request's first byte was read), `gatehouse.client` (common name of the verified client certificate) and
-`gatehouse.close` (call it to end the connection after this answer; an application may not send Connection itself). Without
-them the deadline counts from here, nobody is authenticated, and connections stay. Called by the worker threads, many at once.
+Without the keys that our own server adds to the environ (see `environ`) the deadline counts from here, nobody is
+authenticated, and connections stay. Called by the worker threads, many at once.
 """
 
 from __future__ import annotations
@@ -11,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from webhook.admission.call import Call
 from webhook.admission.gate import Gate
-from webhook.admission.interceptors import Call
 from webhook.clock import Clock
+from webhook.serving.environ import ACCEPTED, CLIENT, CLOSE
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
-
-ACCEPTED = "gatehouse.accepted"
-CLIENT = "gatehouse.client"
-CLOSE = "gatehouse.close"
 
 
 def application(gate: Gate, clock: Clock) -> Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]:

@@ -1,1 +1,1 @@
-"""For authors of rules: builders that start valid, facts by hand, and the runner of golden cases. Public."""
+"""For authors of rules: facts by hand, and the runner of golden cases. Public."""

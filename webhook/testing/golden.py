@@ -21,9 +21,9 @@ from typing import Any
 import attrs
 import msgspec
 
+from webhook.admission.call import Call, Reply
 from webhook.admission.cluster import Cluster, NodeFacts, PodFacts, Status, Vote
 from webhook.admission.gate import Gate
-from webhook.admission.interceptors import Call, Reply
 from webhook.admission.review import VERSIONS
 from webhook.admission.settings import Settings
 from webhook.admission.verify import apply
@@ -77,8 +77,10 @@ def run(file: Path, mount: Mount = directly) -> None:
     """Run the case in *file*. Raises AssertionError when it does not hold, DocumentError when it cannot be read."""
     (document,) = read_documents(file.read_bytes(), file.name)
     case = document.value
-    assert set(case) <= {"given", "request", "expect"}, f"{file.name}: unknown keys {set(case)}"
+    _known(case, "given", "request", "expect")
     given, request, expect = case.get("given") or {}, case["request"], case["expect"]
+    _known(given, "now", "nodes", "live", "pods", "votes")
+    _known(expect, "status", "message", "allowed", "object", "reason", "warning", "confirmed")
     clock = FixedClock(_seconds(given.get("now", NOW)))
     settings = Settings(votes=_votes(given.get("votes") or {}), verify_patches=True)
     outcomes = []
@@ -157,8 +159,9 @@ def _comparable(outcome: Outcome) -> tuple[int, Any, Any]:
 
 
 def _review(request: Json, version: str) -> Json:
-    known = {"path", "query", "method", "contentType", "body", "resource", "operation", "object", "oldObject", "user", "raw"}
-    assert set(request) <= known, f"unknown keys {set(request) - known}"
+    _known(
+        request, "path", "query", "method", "contentType", "body", "resource", "operation", "object", "oldObject", "user", "raw"
+    )
     name, _, subresource = request.get("resource", "").partition("/")
     plural, _, group = name.partition(".")
     obj = request.get("object") or request.get("oldObject")

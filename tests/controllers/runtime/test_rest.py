@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -442,3 +443,16 @@ def test_the_kubernetes_package_is_not_imported_before_a_client_is_made() -> Non
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=True)
 
     assert done.stdout.strip() == "False"
+
+
+def test_a_watch_that_falls_silent_condemns_the_idle_connections(api: FakeApi, client: RestClient) -> None:
+    # Whatever swallows the packets of one connection swallows those of all that are as old: the next watches need new ones.
+    watch = client.watch(NODES, {}, 0.5)
+    client.get(NODES)  # leaves an idle connection
+    api.forget_connections()
+
+    with closing(watch), pytest.raises(errors.TimedOut):
+        list(watch)
+
+    with closing(client.watch(NODES, {}, 1.0)), closing(client.watch(NODES, {}, 1.0)):
+        pass

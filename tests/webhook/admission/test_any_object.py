@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from webhook.admission.call import Call
 from webhook.admission.cluster import Status
 from webhook.admission.gate import Gate
-from webhook.admission.interceptors import Call
 from webhook.admission.settings import Settings
 from webhook.admission.verify import apply
 from webhook.telemetry import Telemetry

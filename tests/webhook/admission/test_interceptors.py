@@ -9,9 +9,9 @@ import attrs
 import msgspec
 import pytest
 
+from webhook.admission.call import Call, Reply
 from webhook.admission.draft import Draft
 from webhook.admission.gate import Gate
-from webhook.admission.interceptors import Call, Reply
 from webhook.admission.registry import by_name
 from webhook.admission.review import AdmissionRequest, Denial
 from webhook.admission.service import Context, Rule, Service, Verdict
