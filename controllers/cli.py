@@ -61,12 +61,15 @@ exit codes: 0 fine, 1 found problems, 2 wrong use
 def main(argv: Sequence[str] | None = None) -> int:
     """Carry out the command in *argv* (default: the process's arguments); the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        _open_standard_streams()
     # A command that sets up no logging stays silent but for its own words.
     if not logging.getLogger(ROOT).handlers:
         logging.getLogger(ROOT).addHandler(logging.NullHandler())
     try:
         options = _parser(arguments).parse_args(arguments)
         code: int = options.run(options)
+        sys.stdout.flush()
     except SystemExit as ending:  # argparse: --help or wrong use, already said
         return ending.code if isinstance(ending.code, int) else WRONG_USE
     except UsageError as error:
@@ -76,9 +79,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (`| head`) has enough; nothing more may be written, not even by the interpreter when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PROBLEMS
+    except OSError as error:  # a full disk behind standard output; files that the user named are UsageErrors
+        print(f"{PROJECT}: {error}", file=sys.stderr)
+        return PROBLEMS
     except KeyboardInterrupt:
         return 130  # as a shell says of a process that SIGINT ended
     return code
+
+
+def _open_standard_streams() -> None:
+    """Give a process that was started with closed standard streams (`>&-`) streams that lead nowhere."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, os.O_RDWR)
+            if descriptor != number:
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115 - open as long as the process
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

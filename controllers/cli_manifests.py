@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import ssl
 import sys
 from pathlib import Path
@@ -30,6 +31,8 @@ examples:
 exit codes: 0 printed, 2 wrong use
 """
 
+DNS_LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")  # names of namespaces and Services
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's flags."""
@@ -49,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the configurations; the exit code. Raises UsageError."""
     disabled = configuration(options).settings().disabled
-    ca_pem = _certificates(options.ca_file) if options.ca_file else b""
-    client = ClientConfig.url(_url(options.url), ca_pem) if options.url else _service(options.service, ca_pem)
+    ca_pem = _certificates(options.ca_file) if options.ca_file is not None else b""
+    client = _service(options.service, ca_pem) if options.url is None else ClientConfig.url(_url(options.url), ca_pem)
     found = configurations([service for service in SERVICES if service.name not in disabled], client)
     if options.output == "json":
         print(json.dumps({"apiVersion": "v1", "kind": "List", "items": found}, indent=2))
@@ -66,7 +69,7 @@ def _url(url: str) -> str:
         port = parts.port
     except ValueError as error:
         raise UsageError(f"--url {url}: {error}") from error
-    if parts.scheme != "https" or not parts.hostname:
+    if parts.scheme != "https" or not parts.hostname or port == 0 or not re.fullmatch(r"[0-9A-Za-z.:_-]+", parts.hostname):
         raise UsageError(f"--url {url}: must be https://HOST:PORT")
     if parts.path.strip("/") or parts.query or parts.fragment or parts.username is not None:
         raise UsageError(f"--url {url}: only https://HOST:PORT; the services' paths are put behind it")
@@ -77,7 +80,7 @@ def _url(url: str) -> str:
 def _service(text: str, ca_pem: bytes) -> ClientConfig:
     namespace, slash, rest = text.partition("/")
     name, colon, port = rest.partition(":")
-    if not slash or not namespace or not name or "/" in name:
+    if not slash or not DNS_LABEL.fullmatch(namespace) or not DNS_LABEL.fullmatch(name):
         raise UsageError(f"--service {text}: must be NAMESPACE/NAME or NAMESPACE/NAME:PORT")
     if colon and not (port.isascii() and port.isdecimal() and 0 < int(port) <= 65535):
         raise UsageError(f"--service {text}: a port is a number from 1 to 65535")
@@ -93,6 +96,8 @@ def _certificates(file: str) -> bytes:
     if b"PRIVATE KEY" in pem:
         raise UsageError(f"--ca-file {file}: holds a private key, which would become readable to everyone")
     try:
+        if not pem.strip():
+            raise ValueError("empty")
         ssl.create_default_context(cadata=pem.decode("ascii"))
     except (ssl.SSLError, ValueError) as error:
         raise UsageError(f"--ca-file {file}: holds no certificate in PEM") from error

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Serve until a signal; the exit code. Raises UsageError."""
     config = configuration(options, overrides(options))
-    if options.local is not None and not Path(options.local).is_dir():
+    if options.local is not None and (not options.local or not Path(options.local).is_dir()):
         raise UsageError(f"--local {options.local}: no such folder")
     configure_logging(verbose=config.logging.verbose, json_lines=config.logging.format is LogFormat.JSON)
     # Only now: what serves is half a second of imports that a wrong flag need not wait for.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import http.client
 import json
 import sys
 import urllib.error
@@ -39,8 +40,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
             page = json.load(answer)
-    except (OSError, ValueError) as error:
-        why = error.reason if isinstance(error, urllib.error.URLError) else error
+        if not isinstance(page, dict) or not isinstance(page.get("process"), dict):
+            raise ValueError("not the status page of a gatehouse process")
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        why = error.reason if isinstance(error, urllib.error.URLError) else str(error) or type(error).__name__
         print(f"{url}: {why}", file=sys.stderr)
         return 1
     print(json.dumps(page) if options.output == "json" else describe(page))

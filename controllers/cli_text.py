@@ -39,7 +39,7 @@ def describe(review: Json, status: int, body: bytes, *, colour: bool = False) ->
     except msgspec.DecodeError:
         answer = {}
     lines = _undecided(status, answer) if status != 200 else _decided(review, answer.get("response") or {})
-    return "\n".join(_painted(text, code, colour) for text, code in lines)
+    return "\n".join(_painted(_visible(text), code, colour) for text, code in lines)
 
 
 def subject(review: Any) -> str:
@@ -51,7 +51,12 @@ def subject(review: Any) -> str:
     plural = resource.get("resource") if isinstance(resource, dict) else None
     kind = "/".join(str(part) for part in (plural or "?", request.get("subResource")) if part)
     name = "/".join(str(part) for part in (request.get("namespace"), request.get("name")) if part)
-    return " ".join(str(part) for part in (request.get("operation", "?"), kind, name) if part)
+    return _visible(" ".join(str(part) for part in (request.get("operation", "?"), kind, name) if part))
+
+
+def _visible(text: str) -> str:
+    """*text* without control characters: names and messages come from strangers and must not steer the terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 def _undecided(status: int, answer: Any) -> Iterator[tuple[str, str]]:

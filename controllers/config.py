@@ -150,7 +150,12 @@ def load(file: str, overrides: Mapping[Path, Override] | None = None) -> Configu
     try:
         source = FilePath(file).read_bytes()
     except OSError as error:
-        raise ConfigurationError([Fault(0, 0, file, "", f"cannot be read: {error.strerror}")]) from error
+        faults = [Fault(0, 0, file, "", f"cannot be read: {error.strerror}")]
+        try:
+            parse(b"", "", overrides)  # the flags' own faults are told at once, too
+        except ConfigurationError as more:
+            faults += more.faults
+        raise ConfigurationError(faults) from error
     return parse(source, file, overrides)
 
 

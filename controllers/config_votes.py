@@ -39,6 +39,11 @@ class VotesSection:
             "needs timeAnnotation: without it nobody knows how old a vote is (maxGuard limits such votes)",
         ),
         Rule(
+            ("max_guard_s", "max_age_s"),
+            lambda it, given: it.max_age_s > 0 and it.max_guard_s == 0,
+            "must not be 0s with maxAge: a vote that carries no time would count for ever",
+        ),
+        Rule(
             ("time_annotation", "max_age_s"),
             lambda it, given: bool(it.time_annotation) and it.max_age_s == 0,
             "needs maxAge: without it the time of a vote says nothing",

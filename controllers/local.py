@@ -108,7 +108,7 @@ class LocalCluster:
         self._on_death = on_death
         self._files: dict[Path, _File] = {}  # changed by `read`, and once the thread runs by it alone
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name=THREAD_NAME)
+        self._thread = threading.Thread(target=self._watch, name=THREAD_NAME, daemon=True)
 
     # -- called by the owner
 
@@ -172,6 +172,8 @@ class LocalCluster:
     def _read(self, path: Path, stamp: tuple[int, int, int]) -> _File:
         nodes: list[tuple[str, NodeFacts]] = []
         pods: list[tuple[str, PodFacts]] = []
+        if not path.is_file():
+            raise LocalError(f"{path}: not a regular file")  # reading a pipe would wait for ever
         try:
             documents = read_documents(path.read_bytes(), str(path), positions=True)
         except OSError as error:
@@ -207,7 +209,10 @@ def _stamps(folder: Path) -> Iterator[tuple[Path, tuple[int, int, int]]]:
                 status = path.stat()
             except FileNotFoundError:
                 continue  # removed while we looked, or a link to nowhere
-            yield path, (status.st_mtime_ns, status.st_size, status.st_ino)
+            except OSError:
+                yield path, (0, 0, 0)  # a link to itself; reading it says so
+            else:
+                yield path, (status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 def _refuse(error: OSError) -> None:

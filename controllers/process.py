@@ -79,7 +79,7 @@ def run(options: Options, *, announce: Announce | None = None, clock: Clock | No
     """Run until a signal. The exit code: 0 after a clean stop, 1 when something failed."""
     process = Process(options, clock or SystemClock())
     with signals(process.supervisor):
-        return process.supervisor.run(lambda: (announce or _print)(json.dumps(process.addresses())))
+        return process.supervisor.run(lambda: process.announce(announce or _print))
 
 
 class Process:
@@ -107,6 +107,13 @@ class Process:
         found = {name: _text(server.address) for name, server in self._servers.items()}
         return found | ({"caBundle": b64encode(self._ca_pem).decode("ascii")} if self._ca_pem else {})
 
+    def announce(self, write: Announce) -> None:
+        """Say which addresses are in use. Nobody listening keeps nobody from being served."""
+        try:
+            write(json.dumps(self.addresses()))
+        except (OSError, ValueError, AttributeError) as error:  # standard output is closed, or was never open
+            log.warning("the addresses could not be announced", why=error, **self.addresses())
+
     def status(self) -> Json:
         """What /statusz says. Any thread."""
         sections: dict[str, Section] = {
@@ -119,12 +126,19 @@ class Process:
                 for bound in self.gate.services
             },
             "caches": self.facts.caches,
+            "certificate": self._certificate_section,
             "leaderElection": lambda: self.leading.status() if self.leading else {"enabled": False},
             "silentNodes": lambda: silent_nodes(self.facts.nodes(), self._config.votes.policy(), self._clock.wall_s()),
         }
         return collect(sections)
 
     # -- inside
+
+    def _certificate_section(self) -> Json:
+        server = self._servers.get("webhook")
+        expiry_s = server.certificate_expiry_s if server is not None else None
+        left_s = None if expiry_s is None else round(expiry_s - self._clock.wall_s())
+        return {"source": self._config.webhook.certificate.source.value, "expiresInSeconds": left_s}
 
     def _process_section(self) -> Json:
         failing = self._probes.failing()
@@ -180,9 +194,9 @@ class Process:
             try:
                 server.start()
             except OSError as error:
-                raise OSError(
-                    f"{name}: cannot listen on {_text((self._host(address), address.port))}: {error.strerror}"
-                ) from error
+                # cheroot wraps what the kernel said into an error without a number
+                wanted = _text((self._host(address), address.port))
+                raise OSError(f"{name}: cannot listen on {wanted}: {error.strerror or error}") from error
             except CertificateError as error:
                 raise OSError(f"{name}: {error}") from error
             self._servers[name] = server

@@ -64,6 +64,9 @@ def describe(page: Json) -> str:
     election = page.get("leaderElection")
     if isinstance(election, dict):
         lines += ["", _election(election)]
+    certificate = page.get("certificate") or {}
+    if (left_s := certificate.get("expiresInSeconds")) is not None:
+        lines += ["", f"certificate: {'expires in ' + _span(left_s) if left_s > 0 else 'EXPIRED'}"]
     silent = page.get("silentNodes", {})
     lines += [
         "",
@@ -115,4 +118,4 @@ def _span(seconds: float | None) -> str:
         return f"{seconds:.0f} s"
     if seconds < 7200:
         return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 3600:.1f} h" if seconds < 172800 else f"{seconds / 86400:.0f} days"

@@ -33,6 +33,7 @@ def main() -> int:
     command = [sys.executable, "-m", "controllers", "serve", "--local", str(EXAMPLE)]
     command += ["--config", str(EXAMPLE / "gatehouse.yaml"), "--webhook-bind-address", address]
     command += ["--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"]
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that `finally` ends the server, too
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1])
     try:
         started = json.loads(server.stdout.readline() or "{}")

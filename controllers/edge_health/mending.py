@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from controllers.edge_health.plan import Cause, LetPodGo, RestorePod, is_published, was_marked
+from controllers.edge_health.plan import LetPodGo, RestorePod, is_published, was_marked
 from controllers.runtime.projection import pod_facts_from_object
 from webhook.admission.cluster import Status
 from webhook.names import READY
@@ -30,7 +30,7 @@ def taint_operations(node: Json) -> list[Json]:
 def ready_operations(pod: Json, step: RestorePod | LetPodGo, now_s: float) -> list[Json]:
     """Takes *step* on *pod*, if it still is the same one and the step still fits. now_s: seconds since the epoch."""
     position = conditions.index(conditions.of(pod), READY)
-    if position is None or not _fits(pod, conditions.of(pod)[position], step):
+    if position is None or not _fits(pod, step):
         return []
     changed = conditions.of(pod)[position] | {
         "status": wanted_status(step).value,
@@ -49,15 +49,13 @@ def has_status(pod: Json, status: Status) -> bool:
     return conditions.status(conditions.of(pod), READY) is status
 
 
-def _fits(pod: Json, ready: Json, step: RestorePod | LetPodGo) -> bool:
+def _fits(pod: Json, step: RestorePod | LetPodGo) -> bool:
     facts = pod_facts_from_object(pod)
     if facts.uid != step.uid:
         return False  # another pod of the same name
     if isinstance(step, LetPodGo):
         return is_published(facts)
-    # A kubelet that says "not Ready" gives its reason (ReadinessGatesNotReady while it has not seen the gate turn); the node
-    # controller keeps the one of the Ready condition that it found, which is none. A kubelet that is there has the first word.
-    return was_marked(facts) and not (step.cause is Cause.FORGOTTEN and ready.get("reason"))
+    return was_marked(facts)
 
 
 def _unchanged(obj: Json) -> list[Json]:

@@ -138,14 +138,8 @@ def bears_evicting_taint(node: NodeFacts) -> bool:
 
 
 def was_marked(pod: PodFacts) -> bool:
-    """Whether *pod* runs and bears the node controller's signature: not Ready, for no reason that a kubelet would have."""
-    return (
-        pod.ready is Status.FALSE
-        and pod.containers_ready is Status.TRUE
-        and pod.gates_met
-        and pod.phase == "Running"
-        and not pod.deleting
-    )
+    """Whether *pod* runs and bears the node controller's signature."""
+    return pod.is_marked and pod.phase == "Running" and not pod.deleting
 
 
 def is_published(pod: PodFacts) -> bool:

@@ -28,7 +28,15 @@ from collections.abc import Mapping
 
 import attrs
 
-from controllers.runtime.leases import RELEASED_DURATION_S, Record, micro_time, new_lease, record_of, with_record
+from controllers.runtime.leases import (
+    MOST_TRANSITIONS,
+    RELEASED_DURATION_S,
+    Record,
+    micro_time,
+    new_lease,
+    record_of,
+    with_record,
+)
 from controllers.runtime.resource import Json
 
 
@@ -338,7 +346,9 @@ def _renewed(state: State, lease: Json, now: Moment) -> Json:
 
 def _taken(state: State, lease: Json, now: Moment) -> Json:
     candidate, stamp = state.candidate, micro_time(now.wall_s)
-    record = Record(candidate.identity, candidate.timing.record_duration_s, stamp, stamp, state.record.transitions + 1)
+    # Edited by hand to the greatest number, it stays there: a Lease that nobody can write has no leader ever after.
+    transitions = min(state.record.transitions + 1, MOST_TRANSITIONS)
+    record = Record(candidate.identity, candidate.timing.record_duration_s, stamp, stamp, transitions)
     return with_record(lease, record, candidate.labels)
 
 

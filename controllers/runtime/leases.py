@@ -17,6 +17,7 @@ from controllers.runtime.resource import Json
 
 API_VERSION = "coordination.k8s.io/v1"
 COLLECTION = "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+MOST_TRANSITIONS = 2**31 - 1  # an int32: the API server refuses a Lease with more
 RELEASED_DURATION_S = 1  # with an empty holder: the former one has ended its work
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -32,6 +32,7 @@ class _Struct(msgspec.Struct, rename="camel"):
 class _Condition(_Struct):
     type: str | None = None
     status: str | None = None
+    reason: str | None = None
     last_transition_time: str | None = None
 
 
@@ -192,6 +193,7 @@ def _pod_item(pod: _Pod) -> Item[PodFacts]:
         phase=intern(status.phase or ""),
         deleting=bool(meta.deletion_timestamp),
         ready=_STATUSES.get(ready.status) if ready else None,
+        ready_reason=intern((ready and ready.reason) or ""),
         containers_ready=_STATUSES.get(containers_ready.status) if containers_ready else None,
         gates_met=all(_is_true(_condition(status.conditions, gate.condition_type)) for gate in spec.readiness_gates or ()),
         owner=_owner(meta.owner_references),

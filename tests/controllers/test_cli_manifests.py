@@ -33,7 +33,7 @@ def test_by_default_the_service_in_the_cluster_is_named(capsys: pytest.CaptureFi
 
 
 def test_another_service_is_named_with_its_port(capsys: pytest.CaptureFixture[str]) -> None:
-    (found,) = printed(capsys, "--service", "edge/gate:9443")
+    found, _ = printed(capsys, "--service", "edge/gate:9443")
 
     assert found["webhooks"][0]["clientConfig"] == {
         "service": {"namespace": "edge", "name": "gate", "port": 9443, "path": "/node-taint"}
@@ -41,7 +41,7 @@ def test_another_service_is_named_with_its_port(capsys: pytest.CaptureFixture[st
 
 
 def test_a_server_outside_the_cluster_is_named_with_its_ca(capsys: pytest.CaptureFixture[str], ca_file: Path) -> None:
-    (found,) = printed(capsys, "--url", "https://10.0.0.7:9443/", "--ca-file", str(ca_file))
+    found, _ = printed(capsys, "--url", "https://10.0.0.7:9443/", "--ca-file", str(ca_file))
 
     assert [webhook["clientConfig"] for webhook in found["webhooks"]] == [
         {"url": f"https://10.0.0.7:9443{service.path}", "caBundle": base64.b64encode(ca_file.read_bytes()).decode()}
@@ -55,7 +55,7 @@ def test_services_that_are_switched_off_are_left_out(capsys: pytest.CaptureFixtu
         "apiVersion: gatehouse.dev/v1alpha1\nkind: GatehouseConfiguration\nfeatures: {endpoint: {enabled: false}}\n"
     )
 
-    (found,) = printed(capsys, "--config", str(config))
+    found, _ = printed(capsys, "--config", str(config))
 
     assert [webhook["name"] for webhook in found["webhooks"]] == ["node-taint.gatehouse.dev", "pod-status.gatehouse.dev"]
 
@@ -72,6 +72,11 @@ def test_json_is_a_list(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["--url", "http://a:1"], "--url http://a:1: must be https://HOST:PORT"),
+        (["--url", ""], "--url : must be https://HOST:PORT"),
+        (["--url", "https://10.0.0.7:0"], "--url https://10.0.0.7:0: must be https://HOST:PORT"),
+        (["--url", "https://a b:443"], "--url https://a b:443: must be https://HOST:PORT"),
+        (["--service", "UPPER/x y"], "--service UPPER/x y: must be NAMESPACE/NAME"),
+        (["--ca-file", "/dev/null"], "--ca-file /dev/null: holds no certificate in PEM"),
         (["--url", "https://"], "--url https://: must be https://HOST:PORT"),
         (["--url", "https://a:1/path"], "--url https://a:1/path: only https://HOST:PORT"),
         (["--url", "https://u@a:1"], "--url https://u@a:1: only https://HOST:PORT"),

@@ -43,7 +43,7 @@ votes:
   unhealthyValue: "no"
   timeAnnotation: example.com/voted-at
   maxAge: 1m
-  maxGuard: 0s
+  maxGuard: 1h
   nodeSelector: zone=plant-7
   alwaysReachable: true
 features: {podStatus: {enabled: false}}
@@ -98,7 +98,7 @@ def test_every_key_is_read() -> None:
             unhealthy_value="no",
             time_annotation="example.com/voted-at",
             max_age_s=60.0,
-            max_guard_s=0.0,
+            max_guard_s=3600.0,
             node_selector=Selector.parse("zone=plant-7"),
             always_reachable=True,
         ),
@@ -226,6 +226,7 @@ features: {nodeTaint: {enable: true}}
         ("votes: {healthyValue: 'false'}", "3:1: votes.unhealthyValue: must differ from healthyValue"),
         ("votes: {healthyValue: ''}", "3:9: votes.healthyValue: must not be empty"),
         ("votes: {annotation: a b}", '3:9: votes.annotation: label key "a b"'),
+        ("votes: {timeAnnotation: a/t, maxAge: 1m, maxGuard: 0s}", "3:42: votes.maxGuard: must not be 0s with maxAge"),
         ("votes: {timeAnnotation: a/t}", "3:9: votes.timeAnnotation: needs maxAge"),
         ("votes: {annotation: a/t, timeAnnotation: a/t, maxAge: 1m}", "3:26: votes.timeAnnotation: must not be the annotation"),
         ("votes: {protocol: superedge, healthyValue: a}", "3:30: votes.healthyValue: has no meaning with protocol superedge"),

@@ -227,3 +227,42 @@ def test_importing_what_serves_does_not_load_the_kubernetes_package() -> None:
     code = "import sys, controllers.process; sys.exit('kubernetes' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=LIMIT_S).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "said"),
+    [("version > /dev/full", 1, "No space left"), ("manifests > /dev/full", 1, "No space left"), ("version >&-", 0, "")],
+)
+def test_output_that_cannot_be_written_is_no_traceback(redirection: str, code: int, said: str) -> None:
+    line = f'exec "$0" -m controllers {redirection}'
+    done = subprocess.run(["sh", "-c", line, sys.executable], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S)
+
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_log_that_nobody_reads_stops_neither_answers_nor_the_end() -> None:
+    reader, writer = os.pipe()  # never read: after 64 KiB a write would wait for ever
+    with subprocess.Popen(command(), cwd=ROOT, stdout=subprocess.PIPE, stderr=writer, text=True) as process:
+        os.close(writer)
+        assert process.stdout is not None
+        served = Served(process, json.loads(process.stdout.readline()), Path())
+        with served.connect() as client:
+            for _ in range(1500):
+                client.send(b"GET /%s HTTP/1.1\r\nHost: h\r\n\r\n" % (b"a" * 200))
+                assert client.reply().status == 404
+        assert post(served, review("1-node-taint.yaml")).status == 200
+        assert served.stop() == 0
+    os.close(reader)
+
+
+def test_a_pipe_among_the_local_files_is_a_fault_and_not_a_wait(tmp_path: Path) -> None:
+    folder = tmp_path / "local"
+    folder.mkdir()
+    os.mkfifo(folder / "x.yaml")
+
+    done = subprocess.run(command(local=folder), cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S)
+
+    assert done.returncode == 1
+    assert "x.yaml: not a regular file" in done.stderr

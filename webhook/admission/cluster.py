@@ -67,9 +67,20 @@ class PodFacts:
     phase: str
     deleting: bool  # metadata.deletionTimestamp is set
     ready: Status | None
+    ready_reason: str  # "" when the Ready condition gives none
     containers_ready: Status | None
     gates_met: bool  # every readiness gate's condition is True; True when there are no gates
     owner: str  # "Kind/name" of the controlling owner, "" when there is none
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether Ready bears the node controller's signature: False although nothing speaks against it.
+
+        MarkPodsNotReady changes only the status. A kubelet that says False gives its reason (ContainersNotReady,
+        ReadinessGatesNotReady, PodCompleted), which stays when the node goes silent, even if a gate is met later.
+        Source: kubernetes pkg/controller/util/node, pkg/kubelet/status/generate.go.
+        """
+        return self.ready is Status.FALSE and not self.ready_reason and self.containers_ready is Status.TRUE and self.gates_met
 
 
 class Nodes(Protocol):

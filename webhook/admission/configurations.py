@@ -50,7 +50,7 @@ class ClientConfig:
 def configurations(
     services: Iterable[Service], client: ClientConfig, review_versions: Sequence[str] = REVIEW_VERSIONS
 ) -> list[Json]:
-    """The mutating and the validating configuration; one that would be empty is left out."""
+    """The mutating and the validating configuration; an empty one too, so that applying it takes old registrations away."""
     mutating: list[Json] = []
     validating: list[Json] = []
     for service in services:
@@ -64,7 +64,6 @@ def configurations(
             "webhooks": webhooks,
         }
         for kind, webhooks in (("MutatingWebhookConfiguration", mutating), ("ValidatingWebhookConfiguration", validating))
-        if webhooks
     ]
 
 

@@ -55,7 +55,7 @@ class Gate:
         self._admit = Admit(settings.max_in_flight, synced, telemetry)
         chain: list[Interceptor] = [
             Observe(paths, telemetry, clock),
-            Recover(telemetry),
+            Recover(telemetry, clock),
             Route(paths),
             SetDeadline(clock),
             self._admit,

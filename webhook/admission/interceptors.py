@@ -44,10 +44,13 @@ from webhook.errors import (
     WrongMediaType,
     WrongMethod,
 )
-from webhook.logs import get_log
+from webhook.logs import Throttle, get_log
 from webhook.telemetry import Telemetry
 
 log = get_log("admission")
+
+# A flood of faults must not become a flood of lines: of each kind so many in ten seconds, the metrics count them all.
+FAULT_LINES = 10
 
 # The API server starts its clock before it writes the request, and an answer needs time to get back: of the time it gives we
 # use all but this. It also rounds the time it sends up to whole seconds, which nobody can see from here.
@@ -123,8 +126,10 @@ class Observe:
 class Recover:
     """Turns every exception into a status. A caught exception is "could not decide", so failurePolicy rules."""
 
-    def __init__(self, telemetry: Telemetry) -> None:
+    def __init__(self, telemetry: Telemetry, clock: Clock) -> None:
         self._panics = telemetry.counter("controller_runtime_webhook_panics", "Exceptions caught while answering")
+        self._throttle = Throttle(FAULT_LINES)
+        self._clock = clock
 
     def __call__(self, exchange: Exchange, proceed: Handler) -> Reply:
         try:
@@ -136,9 +141,14 @@ class Recover:
             fault = BadRequest("the body is nested too deeply")
         except Exception as error:
             self._panics.inc()
-            log.error("exception while answering a review", exc_info=error, **_facts(exchange))
+            admitted, held_back = self._throttle.admits("panic", self._clock.monotonic_s())
+            if admitted:
+                log.error("exception while answering a review", exc_info=error, held_back=held_back, **_facts(exchange))
             return failure(Internal("internal error, see the log"))
-        log.warning("review not decided", status=fault.status, code=fault.code, message=str(fault), **_facts(exchange))
+        admitted, held_back = self._throttle.admits(fault.code, self._clock.monotonic_s())
+        if admitted:
+            facts = {"status": fault.status, "code": fault.code, "message": str(fault), "held_back": held_back}
+            log.warning("review not decided", **facts, **_facts(exchange))
         return failure(fault)
 
 

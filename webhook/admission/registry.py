@@ -25,8 +25,9 @@ NOT_OURS: dict[str, Any] = {
 
 # A flip by the node controller (MarkPodsNotReady in kubernetes/pkg/controller/util/node): Ready falls, ContainersReady stays. A
 # failed probe lowers both, and kubelets write as members of system:nodes: neither ever reaches us.
+NOT_A_KUBELET = ("not-a-kubelet", "!('system:nodes' in request.userInfo.groups)")
 POD_STATUS_CONDITIONS = (
-    ("not-a-kubelet", "!('system:nodes' in request.userInfo.groups)"),
+    NOT_A_KUBELET,
     (
         "was-ready",
         "has(oldObject.status) && has(oldObject.status.conditions) && "
@@ -74,7 +75,13 @@ SERVICES: tuple[Service, ...] = (
     Service(
         "node-taint",
         "/node-taint",
-        (_guard(Match("", "v1", "nodes", (UPDATE,), "Cluster"), object_selector=NOT_OURS),),
+        (
+            _guard(
+                Match("", "v1", "nodes", (UPDATE,), "Cluster"),
+                object_selector=NOT_OURS,
+                match_conditions=(NOT_A_KUBELET,),
+            ),
+        ),
         _node_taint,
         guards_availability=True,
     ),

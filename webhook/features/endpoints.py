@@ -157,12 +157,12 @@ class _Judge:
     def _was_ready(self, address: Address) -> Reason:
         """GUARDED when the address was ready before its node went silent, else why it is left alone."""
         pod = self.pods.get(address.pod) if address.pod else None
-        if pod is not None and (address.uid == pod.uid or not address.uid):
+        if pod is not None:
+            if address.uid and address.uid != pod.uid:
+                return Reason.POD_UNKNOWN  # another pod of the same name: the address's own is gone
             told = _pod_was_ready(pod)
             if told is not None:
                 return told
-        else:
-            pod = None  # another pod of the same name
         if self._old is None:
             self._old = self.read_old()
         if address in self._old:
@@ -176,6 +176,8 @@ def _pod_was_ready(pod: PodFacts) -> Reason | None:
         return Reason.POD_TERMINATING
     if pod.phase in ("Succeeded", "Failed"):
         return Reason.POD_FINISHED
-    if pod.ready is Status.TRUE or (pod.containers_ready is Status.TRUE and pod.gates_met):
+    if pod.is_marked or (pod.ready is Status.TRUE and pod.containers_ready is not Status.FALSE):
         return Reason.GUARDED
+    if pod.containers_ready is Status.TRUE:
+        return Reason.POD_NEVER_READY  # a kubelet's own word, such as ReadinessGatesNotReady
     return Reason.POD_PROBE_FAILED if pod.containers_ready is not None else None

@@ -1,7 +1,8 @@
 """Drop the taint that evicts the pods of a silent node, while the node's peers vouch for it.
 
 Reads:   status.conditions (of oldObject), spec.taints, metadata.labels, the vote annotations
-Ignores: every other taint, the NoSchedule twin above all: new pods should not land on a silent node
+Ignores: writes by kubelets (group system:nodes); every other taint, the NoSchedule twin above all: new pods should not land
+         on a silent node
 Answers: removes node.kubernetes.io/unreachable:NoExecute; never refuses
 Source:  SuperEdge edge-health-admission; kubernetes/pkg/controller/nodelifecycle (the taint is sent again every
          --node-monitor-period until it is stored, so that dropping it holds as long as the guard does)
@@ -17,7 +18,7 @@ from webhook.admission.cluster import Status
 from webhook.admission.draft import Draft
 from webhook.admission.review import AdmissionRequest
 from webhook.admission.service import Context, Verdict
-from webhook.names import NO_EXECUTE, UNREACHABLE_TAINT, Reason
+from webhook.names import NO_EXECUTE, NODES_GROUP, UNREACHABLE_TAINT, Reason
 from webhook.objects import nodes
 from webhook.objects.votes import VotePolicy, guard
 
@@ -30,6 +31,9 @@ class DropUnreachableTaint:
     name: ClassVar[str] = "node-taint"
 
     def __call__(self, request: AdmissionRequest, draft: Draft, context: Context) -> Verdict:
+        if NODES_GROUP in context.user.groups:
+            # A kubelet may not change taints; the API server's NodeRestriction, run again after us, would refuse its write.
+            return Verdict(Reason.NOT_APPLICABLE)
         taints = nodes.taints(draft.object)
         evicting = [index for index, taint in enumerate(taints) if nodes.is_unreachable_no_execute(taint)]
         if not evicting:

@@ -49,6 +49,8 @@ def ready_in_slice(endpoint_slice: Mapping[str, Any]) -> frozenset[Address]:
     for index, endpoint in enumerate(meta.objects(endpoint_slice, "endpoints", "")):
         path = f"endpoints[{index}]"
         conditions, where = meta.mapping(endpoint, "conditions", path), f"{path}.conditions"
+        if meta.boolean(conditions, "terminating", where):
+            continue
         serving = meta.boolean(conditions, "serving", where)
         # With publishNotReadyAddresses `ready` says nothing about the pod; `serving` does, and follows ready when absent.
         if (serving if serving is not None else meta.boolean(conditions, "ready", where)) is not False:

@@ -43,9 +43,12 @@ class VotePolicy:
 
     def read(self, annotations: Mapping[str, str]) -> tuple[Vote, float | None]:
         """The vote in a node's *annotations* and the time it was written (None: no usable time)."""
-        value = annotations.get(self._key())
         written = annotations.get(self.time_annotation) if self.time_annotation else None
-        return self._value(value), parse_time_s(written) if written else None
+        if written is None:
+            return self._value(annotations.get(self._key())), None
+        written_s = parse_time_s(written)
+        # A time that cannot be read is no licence to count for longer than maxAge: the vote is as good as none.
+        return (Vote.UNKNOWN, None) if written_s is None else (self._value(annotations.get(self._key())), written_s)
 
     def annotation_keys(self) -> frozenset[str]:
         """The annotations that `read` looks at; the caches keep only these."""

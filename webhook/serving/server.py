@@ -129,6 +129,11 @@ class AdmissionServer:
             return False
         return self._reactor.alive() and (self._certificates is None or self._refresher.is_alive())
 
+    @property
+    def certificate_expiry_s(self) -> float | None:
+        """When the served certificate expires, seconds since the epoch; None without TLS."""
+        return None if self._certificates is None else self._certificates.expiry_s
+
     def refresh_certificates(self) -> bool:
         """Look at the certificate source now instead of at the next poll; True when a new pair is served."""
         return self._certificates is not None and self._certificates.refresh()

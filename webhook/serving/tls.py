@@ -16,6 +16,7 @@ import contextlib
 import datetime
 import os
 import ssl
+import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,9 @@ from cryptography import x509
 from webhook.clock import Clock
 from webhook.logs import get_log
 from webhook.telemetry import Telemetry
+
+# Long enough for a person to act, also over a weekend with holidays.
+EXPIRES_SOON_S = 7 * 86400.0
 
 
 class CertificateError(Exception):
@@ -105,6 +109,8 @@ class Certificates:
         self._log = get_log("certificates")
         self._lock = threading.Lock()  # one refresh at a time; held while the source is read and tried
         self._context: ssl.SSLContext | None = None  # replaced as one value
+        self._expiry_s = 0.0
+        self._warn_again_s = 0.0
         self._settled: KeyPair | None = None  # tried, with an outcome that only another pair can change
         self._complained: object = None  # what the log has been told last
         self._reloads = telemetry.counter(
@@ -148,9 +154,27 @@ class Certificates:
         self._settled = pair
         return True
 
+    @property
+    def expiry_s(self) -> float:
+        """When the served certificate expires, seconds since the epoch."""
+        return self._expiry_s
+
+    def _watch_expiry(self) -> None:
+        """Say once a day that the served certificate is about to expire, and once an hour that it has."""
+        now_s = self._clock.wall_s()
+        left_s = self._expiry_s - now_s
+        if left_s > EXPIRES_SOON_S or now_s < self._warn_again_s:
+            return
+        self._warn_again_s = now_s + (86400.0 if left_s > 0 else 3600.0)
+        if left_s > 0:
+            self._log.warning("the served certificate expires soon", expires=_text(self._expiry_s))
+        else:
+            self._log.error("the served certificate has expired: callers refuse it", expired=_text(self._expiry_s))
+
     def _serve(self, pair: KeyPair) -> None:
         context, expiry_s = build_context(pair, self._clock.wall_s())
         self._context = context
+        self._expiry_s, self._warn_again_s = expiry_s, 0.0
         self._complained = None
         self._expiry.set(expiry_s)
         self._reloads.labels("ok").inc()
@@ -165,8 +189,12 @@ class Certificates:
 
 
 def _content(file: Path | None) -> bytes:
+    if file is None:
+        return b""
     try:
-        return file.read_bytes() if file else b""
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise CertificateError("unreadable", f"cannot read {file}: not a regular file")
+        return file.read_bytes()
     except OSError as error:
         raise CertificateError("unreadable", f"cannot read {error.filename}: {error.strerror}") from None
 

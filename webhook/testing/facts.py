@@ -61,12 +61,23 @@ def pod_facts(
     phase: str = "Running",
     deleting: bool = False,
     ready: Status | None = Status.FALSE,
+    ready_reason: str = "",
     containers_ready: Status | None = Status.TRUE,
     gates_met: bool = True,
 ) -> PodFacts:
     """A pod that the node controller marked not Ready, unless told otherwise."""
     return PodFacts(
-        uid or f"uid-{name}", namespace, name, node, phase, deleting, ready, containers_ready, gates_met, "ReplicaSet/web"
+        uid or f"uid-{name}",
+        namespace,
+        name,
+        node,
+        phase,
+        deleting,
+        ready,
+        ready_reason,
+        containers_ready,
+        gates_met,
+        "ReplicaSet/web",
     )
 
 

@@ -203,10 +203,15 @@ def _node(value: Mapping[str, Any]) -> NodeFacts:
 
 
 def _pod(value: Mapping[str, Any]) -> PodFacts:
-    _known(value, "name", "namespace", "node", "uid", "phase", "deleting", "ready", "containersReady", "gatesMet")
-    pod = dict(value)
-    ready, containers_ready = _status(pod.pop("ready", "False")), _status(pod.pop("containersReady", "True"))
-    return facts.pod_facts(**{"gates_met": pod.pop("gatesMet", True), **pod}, ready=ready, containers_ready=containers_ready)
+    _known(
+        value, "name", "namespace", "node", "uid", "phase", "deleting", "ready", "readyReason", "containersReady", "gatesMet"
+    )
+    names = {"gatesMet": "gates_met", "readyReason": "ready_reason", "containersReady": "containers_ready"}
+    pod = {names.get(key, key): item for key, item in value.items()}
+    for condition in ("ready", "containers_ready"):
+        if condition in pod:
+            pod[condition] = _status(pod[condition])
+    return facts.pod_facts(**pod)
 
 
 def _votes(value: Mapping[str, Any]) -> VotePolicy:

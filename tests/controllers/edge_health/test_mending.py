@@ -45,7 +45,7 @@ def test_a_node_without_the_taint_needs_no_patch() -> None:
 
 @pytest.mark.parametrize(("step", "ready", "after"), [(RESTORE, "False", "True"), (LET_GO, "True", "False")])
 def test_of_a_pod_only_the_ready_status_and_its_time_change(step: RestorePod | LetPodGo, ready: str, after: str) -> None:
-    seen = stored(pod(ready=ready, reason="Kept"))
+    seen = stored(pod(ready=ready, reason="" if ready == "False" else "Kept"))
 
     patched = json_patch(seen, ready_operations(seen, step, WALL_S + 0.9))
 

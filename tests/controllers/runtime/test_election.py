@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 
 from controllers.runtime.election import (
@@ -169,6 +170,14 @@ def test_a_takeover_counts_one_transition_and_begins_a_new_time() -> None:
     assert record_of(taken) == Record("a", 15, "2027-01-15T08:00:20.000000Z", "2027-01-15T08:00:20.000000Z", 5)
     assert taken["metadata"]["resourceVersion"] == "9"
     assert taken["metadata"]["labels"] == {"team": "edge", **LABELS}
+
+
+def test_transitions_do_not_go_past_what_the_api_server_stores() -> None:
+    machine = Machine()
+
+    effect = machine.see(Seen(lease(attrs.evolve(RELEASED, transitions=2**31 - 1))))
+
+    assert written(effect)["spec"]["leaseTransitions"] == 2**31 - 1
 
 
 def test_waits_of_candidates_are_spread_and_shorter_than_the_period() -> None:

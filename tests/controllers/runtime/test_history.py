@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,6 +52,7 @@ class Wire:
         self.watch_list = watch_list
         self.faults: list[Fault] = []  # one for each of the next requests and event reads
         self.requests = 0
+        self.meanwhile: list[tuple[Any, ...]] = []  # happens right before the next watch begins, while nobody listens
         self.settled = False  # True: no more faults
 
     def cancellation(self) -> Cancellation:
@@ -61,6 +63,8 @@ class Wire:
         return cast(bytes, self._refusing(lambda target: self.objects.list_page(target, params), path))
 
     def watch(self, path: str, params: Params, read_timeout_s: float, *, cancellation: Cancellation | None = None) -> Stream:
+        while self.meanwhile:
+            happen(self.objects, self, self.meanwhile.pop())
         self._fault()
         if params.get("sendInitialEvents") and not self.watch_list:
             raise errors.Invalid("sendInitialEvents is forbidden")
@@ -162,7 +166,8 @@ RECREATE = st.tuples(st.just("recreate"), st.sampled_from(NAMES))
 FAULT = st.tuples(st.just("fault"), st.sampled_from(FAULTS))
 STEPS = st.tuples(st.just("steps"), st.integers(1, 8))
 OTHERS = st.sampled_from([("compact",), ("bookmark",), ("noise",)])
-EVENTS = st.lists(st.one_of(PUT, DROP, RECREATE, FAULT, STEPS, OTHERS), max_size=40)
+MEANWHILE = st.tuples(st.just("meanwhile"), st.one_of(PUT, DROP, RECREATE))
+EVENTS = st.lists(st.one_of(PUT, DROP, RECREATE, FAULT, STEPS, MEANWHILE, OTHERS), max_size=40)
 
 
 def happen(objects: Objects, wire: Wire, what: tuple[Any, ...]) -> None:
@@ -178,6 +183,8 @@ def happen(objects: Objects, wire: Wire, what: tuple[Any, ...]) -> None:
             objects.put(node(name))
         case ("fault", error):
             wire.faults.append(error)
+        case ("meanwhile", event):
+            wire.meanwhile.append(event)
         case ("compact",):
             objects.compact()
         case ("bookmark",):
@@ -225,6 +232,30 @@ def test_the_store_ends_equal_to_the_server_and_history_is_consistent(
     assert {item.key: item.version for item in nodes.store.items()} == versions(objects)
     assert {key: version for key, (_, version) in ledger.known.items()} == versions(objects)
     assert ledger.facts == {item.key: item.facts for item in nodes.store.items()}
+
+
+@pytest.mark.parametrize("last", [("put", "a", "Unknown"), ("drop", "a"), ("bookmark",)], ids=" ".join)
+@pytest.mark.parametrize("fault", [Ends(), errors.Unreachable("reset")], ids=["ends", "breaks"])
+def test_what_happens_between_two_watches_is_not_lost(last: tuple[Any, ...], fault: Fault) -> None:
+    """The next watch begins at the very version that the last one ended with: one later, and it would never be told."""
+    objects, clock = Objects(), FakeClock(auto_advance=True)
+    objects.put(node("a"))
+    wire = Wire(objects, clock, watch_list=False)
+    nodes = informer(wire, clock, policy=WatchPolicy(stream_lists=False))
+    for _ in range(8):
+        nodes.reflector.advance()
+    before = nodes.store.version
+    happen(objects, wire, ("noise",))  # the bookmark tells of it
+    happen(objects, wire, last)
+    while nodes.store.version == before:
+        nodes.reflector.advance()
+
+    wire.faults.append(fault)
+    wire.meanwhile.append(("put", "b", "True"))
+    for _ in range(8):
+        nodes.reflector.advance()
+
+    assert {item.key: item.version for item in nodes.store.items()} == versions(objects)
 
 
 @settings(max_examples=100, deadline=None)

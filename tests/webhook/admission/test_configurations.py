@@ -25,23 +25,26 @@ def test_without_a_ca_none_is_written_so_that_whoever_owns_it_can_fill_it_in() -
     assert "caBundle" not in ClientConfig.service("kube-system", "gatehouse", 443).at("/endpoint")
 
 
-def test_a_configuration_that_would_be_empty_is_left_out() -> None:
-    kinds = [configuration["kind"] for configuration in configurations(SERVICES, ClientConfig.url("https://h"))]
+def test_an_empty_configuration_is_printed_so_that_old_registrations_go() -> None:
+    found = configurations([], ClientConfig.url("https://h"))
 
-    assert kinds == ["MutatingWebhookConfiguration"]
+    assert [(configuration["kind"], configuration["webhooks"]) for configuration in found] == [
+        ("MutatingWebhookConfiguration", []),
+        ("ValidatingWebhookConfiguration", []),
+    ]
 
 
 def test_validating_registrations_have_no_reinvocation_policy() -> None:
     service = attrs.evolve(by_name("endpoint"), mutating=False)
 
-    (configuration,) = configurations([service], ClientConfig.url("https://h"))
+    _, configuration = configurations([service], ClientConfig.url("https://h"))
 
     assert configuration["kind"] == "ValidatingWebhookConfiguration"
     assert all("reinvocationPolicy" not in webhook for webhook in configuration["webhooks"])
 
 
 def test_only_create_and_update_are_ever_intercepted_for_edge_health() -> None:
-    (configuration,) = configurations(SERVICES, ClientConfig.url("https://h"))
+    configuration, _ = configurations(SERVICES, ClientConfig.url("https://h"))
 
     operations = {
         operation for webhook in configuration["webhooks"] for rule in webhook["rules"] for operation in rule["operations"]

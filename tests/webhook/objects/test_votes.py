@@ -38,7 +38,7 @@ def test_the_time_of_a_vote_is_read_where_it_is_configured() -> None:
     policy = VotePolicy(time_annotation="example.com/voted-at")
 
     assert policy.read({"example.com/voted-at": "1970-01-01T00:01:00Z"})[1] == 60.0
-    assert policy.read({"example.com/voted-at": "a minute ago"})[1] is None
+    assert policy.read({"superedgehealth/node-health": "true"}) == (Vote.HEALTHY, None)
     assert VotePolicy().read({"example.com/voted-at": "1970-01-01T00:01:00Z"})[1] is None
     assert policy.annotation_keys() == {"superedgehealth/node-health", "example.com/voted-at"}
 
@@ -71,6 +71,13 @@ def test_a_node_is_guarded_while_it_is_silent_and_vouched_for(policy, facts, now
 
     assert decided.reason is reason
     assert decided.active is (reason is Reason.GUARDED)
+
+
+@pytest.mark.parametrize("time", ["a minute ago", "2026-01-01 00:00:00Z", "2026-01-01T00:00:00", " 2026-01-01T00:00:00Z", ""])
+def test_a_vote_whose_time_cannot_be_read_is_unknown(time: str) -> None:
+    policy = VotePolicy(time_annotation="example.com/voted-at", max_age_s=30)
+
+    assert policy.read({"superedgehealth/node-health": "true", "example.com/voted-at": time}) == (Vote.UNKNOWN, None)
 
 
 def test_an_unknown_node_is_not_guarded() -> None:
