@@ -7,7 +7,7 @@ PIP    := -m pip --disable-pip-version-check -q install -c constraints.txt
 comma  := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format test-server test-apiserver bench manifests constraints clean
+.PHONY: help run test check format test-server test-apiserver bench soak manifests constraints clean
 
 ## help: this text
 help:
@@ -53,6 +53,12 @@ test-server: $(DEV)/.ready
 test-apiserver: $(DEV)/.ready
 	$(DEV)/bin/python -m pytest tests/apiserver
 
+## soak: the long forms: 2 million requests, 2 million inputs, 200 forced changes of leader (root, Go; about an hour)
+soak: $(DEV)/.ready
+	$(DEV)/bin/python $(PIP) -e .[soak]
+	$(DEV)/bin/python -m pytest tests/soak
+	$(DEV)/bin/python -m tests.soak.elections --changes 200
+
 ## bench: processor time per admission beside a bare cheroot application (Go; 3 min, SHORT=1 40 s, JSON=FILE writes the figures)
 bench: $(DEV)/.ready
 	$(DEV)/bin/python -m tests.bench $(if $(SHORT),--short) $(if $(JSON),--json $(JSON))
@@ -64,7 +70,7 @@ manifests: $(DEV)/.ready
 ## constraints: renew constraints.txt with the newest versions that setup.cfg allows
 constraints:
 	@rm -rf .venv-constraints && $(PYTHON) -m venv .venv-constraints
-	@.venv-constraints/bin/python -m pip --disable-pip-version-check -q install -e .[test,dev]
+	@.venv-constraints/bin/python -m pip --disable-pip-version-check -q install -e .[test,dev,soak]
 	@(head -n 1 constraints.txt; .venv-constraints/bin/python -m pip freeze --exclude-editable) > constraints.new
 	@mv constraints.new constraints.txt && rm -rf .venv-constraints
 

@@ -1,0 +1,1 @@
+"""What takes minutes: the long forms of tests/server. Run by `make soak`, never by the others."""
