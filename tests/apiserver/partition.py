@@ -71,9 +71,7 @@ class Site:
             for index in range(PODS_PER_NODE):
                 address = self._address(node, index)
                 labels = {"app": SERVICE}
-                workloads.create_pod(
-                    api, self.name, f"{node}-{index}", node, address, labels, tolerates_s=self.tolerates_s
-                )
+                workloads.create_pod(api, self.name, f"{node}-{index}", node, address, labels, tolerates_s=self.tolerates_s)
         workloads.create_service(api, self.name, SERVICE, {"app": SERVICE})
         wait_for(lambda: self._published(api), 30.0, f"all pods of {self.name} in Endpoints and EndpointSlices")
 

@@ -43,10 +43,10 @@ def apply_rbac(api: Api) -> None:
         apply(api, document)
 
 
-def service_account_token(api: Api) -> str:
-    """A token of Gatehouse's ServiceAccount, as a kubelet would mount it, good for an hour."""
+def service_account_token(api: Api, account: str = ACCOUNT) -> str:
+    """A token of the ServiceAccount *account*, Gatehouse's own by default, as a kubelet would mount it, good for an hour."""
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
-    path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{ACCOUNT}/token"
+    path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token"
     token: str = api.create(path, request)["status"]["token"]
     return token
 
