@@ -5,6 +5,8 @@ DEV    := .venv-dev
 PIP    := -m pip --disable-pip-version-check -q install -c constraints.txt
 
 comma  := ,
+# Every warning is an error, in the processes under test as well.
+STRICT := PYTHONDEVMODE=1 PYTHONWARNINGS=error
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check format test-server test-apiserver bench soak manifests constraints clean
@@ -31,7 +33,7 @@ run: $(RUN)/.ready
 
 ## test: everything that needs neither a cluster nor minutes
 test: $(DEV)/.ready
-	$(DEV)/bin/python -X dev -m pytest --ignore=tests/apiserver --ignore=tests/server --ignore=tests/soak
+	$(STRICT) $(DEV)/bin/python -m pytest --ignore=tests/apiserver --ignore=tests/server --ignore=tests/soak
 
 ## check: format, lint, types, and the rules of imports and purity
 check: $(DEV)/.ready
@@ -47,11 +49,11 @@ format: $(DEV)/.ready
 
 ## test-server: the server on loopback against clients that are silent, slow, broken or many
 test-server: $(DEV)/.ready
-	$(DEV)/bin/python -m pytest tests/server
+	$(STRICT) $(DEV)/bin/python -m pytest tests/server
 
 ## test-apiserver: a real kube-apiserver and controller manager in a network namespace of their own (root, Go; first build: 6-8 min)
 test-apiserver: $(DEV)/.ready
-	$(DEV)/bin/python -m pytest tests/apiserver
+	$(STRICT) $(DEV)/bin/python -m pytest tests/apiserver
 
 ## soak: the long forms: 2 million requests, 2 million inputs, 200 forced changes of leader (root, Go; about an hour)
 soak: $(DEV)/.ready

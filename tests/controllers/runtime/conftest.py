@@ -13,6 +13,8 @@ from controllers.testing import FakeApi, FakeClock
 from webhook.clock import SystemClock
 from webhook.telemetry import Telemetry
 
+LEAVES_WITHIN_S = 2.0
+
 
 @pytest.fixture(autouse=True)
 def no_leaked_threads() -> Iterator[None]:
@@ -20,8 +22,10 @@ def no_leaked_threads() -> Iterator[None]:
 
     yield
 
-    left = [thread.name for thread in threading.enumerate() if thread not in before]
-    assert left == []
+    leaked = [thread for thread in threading.enumerate() if thread not in before]
+    for thread in leaked:
+        thread.join(LEAVES_WITHIN_S)  # a confirmation that nobody waits for any more ends by its own timeout
+    assert [thread.name for thread in leaked if thread.is_alive()] == []
 
 
 @pytest.fixture

@@ -130,6 +130,7 @@ def test_a_pod_keeps_what_rules_read() -> None:
         phase="Running",
         deleting=True,
         ready=Status.TRUE,
+        ready_reason="",
         containers_ready=Status.TRUE,
         gates_met=True,
         owner="ReplicaSet/web",
