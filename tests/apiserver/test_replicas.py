@@ -217,7 +217,7 @@ def test_writes_would_fail_if_a_refusal_did_not_ask_for_a_retry(namespace: Clust
     outcome = overloaded(namespace, tmp_path, Mute)
 
     assert len(outcome.faults) >= ROUNDS
-    assert outcome.calls["503"] == outcome.refusals
+    assert outcome.calls["503"] >= ROUNDS
 
 
 def test_no_write_fails_while_one_replica_leaves(namespace: Cluster, tmp_path: Path) -> None:
