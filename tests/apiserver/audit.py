@@ -27,7 +27,7 @@ class AuditLog:
 
     def events(self, user: str = "") -> list[Json]:
         """The events of *user* (all users without one), in the order of the log."""
-        return [event for event in self._read() if not user or event["user"]["username"] == user]
+        return [event for event in self._read() if not user or event["user"].get("username") == user]
 
     def forbidden(self, user: str) -> list[str]:
         """What *user* was refused for want of rights or of a valid token, as "verb URI: code"."""
