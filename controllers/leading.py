@@ -37,6 +37,7 @@ NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 DEFAULT_NAMESPACE = "kube-system"
 # The elector asks a few times in a renewal period; a rate limit must never be what loses a lease.
 ELECTION_LIMITS = Limits(per_second=20.0, burst=20)
+ELECTOR_LEAVES_WITHIN_S = 8.0  # led work ends within 5 s; releasing is one request
 RECORDER_LEAVES_WITHIN_S = 2.0  # Events are best effort; leaving is not held up for them
 
 
@@ -140,7 +141,10 @@ class Leading:
 
     def _stop_elector(self, deadline: Deadline) -> None:
         assert self._elector is not None
-        if not self._elector.stop(deadline):
+        # A lease that cannot be released expires by itself. What the API server does to that request must not cost the time in
+        # which this replica says that it is unready, and drains.
+        limit_s = min(ELECTOR_LEAVES_WITHIN_S, deadline.remaining_s())
+        if not self._elector.stop(Deadline.after(limit_s, deadline.clock)):
             log.warning("the election did not end in time")
         self._leases.close()
 

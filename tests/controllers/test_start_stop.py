@@ -7,6 +7,7 @@ import json
 import os
 import ssl
 import threading
+import time
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
@@ -16,8 +17,9 @@ from pathlib import Path
 import pytest
 
 from controllers.config import parse
-from controllers.process import Options, Process
+from controllers.process import LEAVE_WITHIN_S, Options, Process
 from controllers.testing import FakeApi
+from controllers.testing.answers import status
 from tests.bench import reviews
 from tests.controllers.followers import NODES, ONLY_ADMISSION, fill
 from tests.controllers.served import EXAMPLE
@@ -134,3 +136,20 @@ def test_a_leader_leaves_no_thread_and_no_socket(api: FakeApi, tmp_path: Path) -
 
 def test_a_process_on_files_leaves_no_thread_and_no_socket() -> None:
     live_five_times(options(local_dir=EXAMPLE))
+
+
+def test_a_lease_that_cannot_be_released_does_not_cost_the_drain_its_time(api: FakeApi, tmp_path: Path) -> None:
+    class Refused(Run):
+        def _leads(self) -> bool:
+            leads = super()._leads()
+            if leads:
+                api.always("update", status(403))
+            return leads
+
+    run = Refused(options(api.kubeconfig(tmp_path)))
+
+    began_s = time.monotonic()
+    assert run.live() == 0
+
+    assert run.faults == []
+    assert time.monotonic() - began_s < LEAVE_WITHIN_S, "the deadline of the whole process was used up"

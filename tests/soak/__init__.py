@@ -1,1 +1,1 @@
-"""What takes minutes: the long forms of tests/server. Run by `make soak`, never by the others."""
+"""What takes minutes: the long forms of other tests. Run by `make soak`, never by the others."""

@@ -112,6 +112,8 @@ def _vouched(node: NodeFacts, policy: VotePolicy, now_s: float) -> Guard:
     age_s = now_s - since_s
     if limit_s and age_s > limit_s:
         return Guard(False, Reason.VOTE_EXPIRED, age_s)
-    if limit_s and age_s < -CLOCK_SKEW_S:
+    # Only a vote can come from a wrong clock: a transition in the future, which the API server's own controller wrote, means
+    # that ours is slow, and a slow clock is no reason to let a node go.
+    if timed and age_s < -CLOCK_SKEW_S:
         return Guard(False, Reason.VOTE_EXPIRED, age_s, -CLOCK_SKEW_S - age_s)
     return Guard(True, Reason.GUARDED, max(0.0, age_s), limit_s - age_s if limit_s else None)

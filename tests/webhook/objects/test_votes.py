@@ -53,6 +53,7 @@ def test_the_time_of_a_vote_is_read_where_it_is_configured() -> None:
         (VotePolicy(), {"vote": Vote.UNKNOWN}, 60.0, Reason.VOTE_MISSING),
         (VotePolicy(), {}, DAY_S, Reason.GUARDED),
         (VotePolicy(), {}, DAY_S + 1, Reason.VOTE_EXPIRED),
+        (VotePolicy(), {"ready_since_s": 1000.0}, 100.0, Reason.GUARDED),  # our clock is slow
         (VotePolicy(max_guard_s=0), {}, 99 * DAY_S, Reason.GUARDED),
         (VotePolicy(), {"ready_since_s": None}, 60.0, Reason.VOTE_EXPIRED),
         (VotePolicy(max_guard_s=0), {"ready_since_s": None}, 60.0, Reason.GUARDED),
