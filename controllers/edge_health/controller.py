@@ -61,7 +61,7 @@ def edge_health(
         NAME,
         reconcile,
         [
-            _memory_of(guards),
+            _memory_of(reconcile),
             informer_source(nodes, node_keys),
             informer_source(pods, pod_keys(nodes.store)),
         ],
@@ -100,14 +100,14 @@ def _changes_nothing(change: Change[NodeFacts] | Change[PodFacts]) -> bool:
     return isinstance(change, Update) and change.old.facts == change.item.facts
 
 
-def _memory_of(guards: Guards) -> Source:
-    """No source of keys: what is remembered of guards ends when the controller stops, for then another replica may lead."""
+def _memory_of(reconcile: EdgeHealth) -> Source:
+    """No source of keys: what is remembered of nodes ends when the controller stops, for then another replica may lead."""
 
     def attach(add: AddKey) -> Detach:
-        return guards.clear
+        return reconcile.forget
 
     return attach
 
 
 def _limiter(clock: Clock) -> Limiter[Key]:
-    return LongestOf(ExponentialPerKey[Key](most_s=LONGEST_BACKOFF_S), Overall(clock))
+    return LongestOf(ExponentialPerKey[Key](most_s=LONGEST_BACKOFF_S), Overall(clock, longest_s=LONGEST_BACKOFF_S))

@@ -4,8 +4,9 @@ The caches say whether there is anything to do; only then is the node read from 
 anew, so that a vote or a heartbeat of the last moment counts. Each pod is read before it is written, and each write tests that
 nobody wrote in between. Every request first asks the pass for leave: deadline, stop, lease.
 
-One pod that cannot be written does not keep the others waiting: the pass goes on and fails at its end. A server that cannot be
-reached, or says that it is busy, ends the pass; so does a node whose Ready or vote turns meanwhile.
+One pod that cannot be written does not keep the others waiting: the pass goes on and fails at its end, and in the next one
+that pod comes last. A server that cannot be reached ends the pass, or one that fails IN_A_ROW times whatever the pod; so does a
+node whose Ready, vote or guard turns meanwhile.
 Threads: any worker; a node is in one worker's hands at a time.
 Errors:  ApiError, UndecodableObject, LeaseLost: the node comes again after a backoff.
 """
@@ -23,15 +24,17 @@ from controllers.edge_health.guards import Guards, Turn
 from controllers.edge_health.mending import has_status, ready_operations, taint_operations, wanted_status
 from controllers.edge_health.news import News
 from controllers.edge_health.plan import Duties, LetPodGo, Plan, RemoveTaint, RestorePod, Step, plan
+from controllers.edge_health.stragglers import Stragglers
 from controllers.runtime.errors import (
+    ApiError,
     BadRequest,
+    Cancelled,
     Conflict,
-    Forbidden,
     Invalid,
     NotFound,
-    RuntimeFault,
-    ServerError,
+    TimedOut,
     UndecodableObject,
+    Unreachable,
 )
 from controllers.runtime.freshness import OwnWrites
 from controllers.runtime.projection import node_facts_from_object
@@ -40,15 +43,16 @@ from controllers.runtime.resource import Json, Params
 from webhook.admission.cluster import NodeFacts, Pods
 from webhook.clock import Clock
 from webhook.logs import get_log
-from webhook.objects.votes import VotePolicy
+from webhook.objects.votes import VotePolicy, guard
 from webhook.telemetry import Telemetry
 
 log = get_log("edge-health")
 
 SOON_S = 0.1  # the node's event, which has made the key dirty, is seen by then
 TRIES = 3  # reading anew after each; who loses three races in a row comes again after a backoff
-# What an object's own state, or a webhook that looks at it, can bring about: other objects may do better.
-OF_ONE_OBJECT = (Conflict, Invalid, BadRequest, Forbidden, ServerError, UndecodableObject)
+IN_A_ROW = 3  # failures that need not be the object's: then the server is left in peace until the backoff
+# What only an object's own state can bring about: the server is well, however many objects fail so.
+OF_ONE_OBJECT = (Conflict, Invalid, BadRequest, UndecodableObject)
 
 
 class Overruled(Conflict):
@@ -103,6 +107,7 @@ class EdgeHealth:
         self._duties = duties
         self._guards = guards
         self._news = news
+        self._stragglers = Stragglers()
         self._own_writes = own_writes
         self._clock = clock
         self._taints = telemetry.counter("gatehouse_edge_taints_removed", "Stored unreachable:NoExecute taints taken off.")
@@ -117,7 +122,8 @@ class EdgeHealth:
     def __call__(self, key: Key, context: Context, /) -> Outcome:
         """See `reconcile.Reconcile`."""
         context.request_timeout_s()  # without leave nothing is told either
-        cached = node = self._nodes.get(key)
+        node = self._nodes.get(key)
+        began = self._turnable(node)
         live: Live | None = None
         decided = self._plan(key, node)
         if decided.steps:
@@ -125,9 +131,15 @@ class EdgeHealth:
             node = live.facts if live is not None else None
             decided = self._plan(key, node)
         self._report(key, node, decided)
-        if live is not None and not self._take(live, decided, _turnable(cached), context):
+        if live is not None and not self._take(live, decided, began, context):
             return RequeueAfter(SOON_S)
+        self._stragglers.forget(key)
         return Done() if decided.look_again_s is None else RequeueAfter(decided.look_again_s)
+
+    def forget(self) -> None:
+        """Forget all that is remembered of nodes: this replica does not lead any more."""
+        self._guards.clear()
+        self._stragglers.clear()
 
     # -- deciding
 
@@ -154,27 +166,43 @@ class EdgeHealth:
     # -- acting
 
     def _take(self, live: Live, decided: Plan, began: object, context: Context) -> bool:
-        """Take every step of *decided* that can be taken, tell of them, and raise the first failure.
+        """Take every step of *decided* that can be taken, tell of them, and raise the failure that asks for the longest wait.
 
         False when the rest was left off, since in the cache the node is not any more what it was when the pass *began*.
         """
+        name = live.facts.name
         taken: list[Step] = []
-        failures: list[RuntimeFault] = []
+        failures: list[ApiError | UndecodableObject] = []
+        in_a_row = 0
         try:
-            for step in decided.steps:
-                if _turnable(self._nodes.get(live.facts.name)) != began:
+            for step in self._stragglers.last(name, decided.steps):
+                if self._turnable(self._nodes.get(name)) != began:
                     return False
                 try:
                     if self._took(step, live, context):
                         taken.append(step)
-                except OF_ONE_OBJECT as error:
-                    log.info("step not taken", node=live.facts.name, step=_words(step), error=error)
+                    in_a_row = 0
+                except (ApiError, UndecodableObject) as error:
+                    if _ends_pass(error, context):
+                        raise
+                    log.info("step not taken", node=name, step=_words(step), error=error)
+                    self._stragglers.failed(name, step)
                     failures.append(error)
+                    in_a_row = 0 if isinstance(error, OF_ONE_OBJECT) else in_a_row + 1
+                    if in_a_row == IN_A_ROW:
+                        break
         finally:
             self._tell(live.facts, decided, taken)
         if failures:
-            raise failures[0]
+            raise max(failures, key=_asked_s)
         return True
+
+    def _turnable(self, node: NodeFacts | None) -> object:
+        """What of *node* can turn a plan into its opposite, as of now."""
+        if node is None:
+            return None
+        verdict = guard(node, self._policy, self._clock.wall_s())
+        return (node.uid, node.ready, node.vote, verdict.active, verdict.reason)
 
     def _took(self, step: Step, live: Live, context: Context) -> bool:
         if isinstance(step, RemoveTaint):
@@ -193,10 +221,11 @@ class EdgeHealth:
                 written = self._api.patch_json(path, operations, timeout_s=context.request_timeout_s())
             except NotFound:
                 return False
-            except (Conflict, Invalid):  # a failed `test` is Invalid
-                if not tries_left:
+            except (Conflict, Invalid):  # a failed `test` is Invalid, and so is what is refused for ever
+                tested = _version(current.object)
+                current = self._read(live.facts.name, context) if tries_left else current
+                if current is not None and _version(current.object) == tested:
                     raise
-                current = self._read(live.facts.name, context)
                 continue
             self._note(live.facts.name, "nodes", written)
             return True
@@ -210,17 +239,19 @@ class EdgeHealth:
     def _set_ready(self, node: str, step: RestorePod | LetPodGo, context: Context) -> bool:
         """Whether the pod's Ready had to be changed, and was."""
         path = f"/api/v1/namespaces/{quote(step.namespace, safe='')}/pods/{quote(step.name, safe='')}"
+        current = self._found(path, context)
         for tries_left in reversed(range(TRIES)):
+            operations = ready_operations(current, step, self._clock.wall_s()) if current is not None else []
+            if current is None or not operations:
+                return False
             try:
-                pod = self._api.get(path, timeout_s=context.request_timeout_s())
-                operations = ready_operations(pod, step, self._clock.wall_s())
-                if not operations:
-                    return False
                 written = self._api.patch_json(f"{path}/status", operations, timeout_s=context.request_timeout_s())
             except NotFound:
                 return False
             except (Conflict, Invalid):
-                if not tries_left:
+                tested = _version(current)
+                current = self._found(path, context) if tries_left else current
+                if current is not None and _version(current) == tested:
                     raise
                 continue
             if not has_status(written, wanted_status(step)):
@@ -232,15 +263,17 @@ class EdgeHealth:
 
     def _read(self, name: str, context: Context) -> Live | None:
         """The node as the API server has it; None when it is gone."""
+        found = self._found(_node_path(name), context)
+        return None if found is None else Live(found, node_facts_from_object(found, self._policy))
+
+    def _found(self, path: str, context: Context) -> Json | None:
         try:
-            found = self._api.get(_node_path(name), timeout_s=context.request_timeout_s())
+            return self._api.get(path, timeout_s=context.request_timeout_s())
         except NotFound:
             return None
-        return Live(found, node_facts_from_object(found, self._policy))
 
     def _note(self, node: str, resource: str, written: Json) -> None:
-        metadata: dict[str, Any] = written.get("metadata") or {}
-        self._own_writes.note(node, resource, metadata.get("resourceVersion") or "")
+        self._own_writes.note(node, resource, _version(written))
 
     # -- telling
 
@@ -259,9 +292,19 @@ class EdgeHealth:
             self._news.pods_let_go(node, let_go, decided.guard)
 
 
-def _turnable(node: NodeFacts | None) -> object:
-    """What of *node* can turn a plan into its opposite."""
-    return None if node is None else (node.uid, node.ready, node.vote)
+def _ends_pass(error: Exception, context: Context) -> bool:
+    """Whether no other step would do better. A write that hangs may do so for a webhook that only this pod meets."""
+    unreachable = isinstance(error, Unreachable) and not isinstance(error, TimedOut)
+    return unreachable or isinstance(error, Cancelled) or context.deadline.expired()
+
+
+def _asked_s(error: Exception) -> float:
+    return (error.retry_after_s or 0.0) if isinstance(error, ApiError) else 0.0
+
+
+def _version(obj: Json) -> str:
+    metadata: dict[str, Any] = obj.get("metadata") or {}
+    return metadata.get("resourceVersion") or ""
 
 
 def _node_path(name: str) -> str:

@@ -58,21 +58,30 @@ class ExponentialPerKey(Generic[K]):
 
 
 class Overall:
-    """At most *burst* retries at once and *per_second* on average, whatever their keys: a bug must not become a storm."""
+    """At most *burst* retries at once and *per_second* on average, whatever their keys: a bug must not become a storm.
 
-    def __init__(self, clock: Clock, per_second: float = 10.0, burst: int = 100) -> None:
+    Nobody waits longer than *longest_s*. Whose turn would come later takes none, and waits between half of it and all of it,
+    each key its own time, so that they do not all come at once.
+    """
+
+    def __init__(self, clock: Clock, per_second: float = 10.0, burst: int = 100, longest_s: float = math.inf) -> None:
         self._rate = RateLimit(per_second, burst, clock)
+        self._longest_s = longest_s
 
     def delay_s(self, key: Hashable) -> float:
-        wait_s = self._rate.reserve(math.inf)
-        assert wait_s is not None  # nothing is longer than for ever
-        return wait_s
+        wait_s = self._rate.reserve(self._longest_s)
+        return self._longest_s * _share(key) if wait_s is None else wait_s
 
     def forget(self, key: Hashable) -> None:
         """Nothing: keys are all alike here."""
 
     def failures(self, key: Hashable) -> int:
         return 0
+
+
+def _share(key: Hashable) -> float:
+    """Of *key*, from 0.5 up to 1.0."""
+    return 0.5 + hash(key) % 1000 / 2000
 
 
 class LongestOf(Generic[K]):

@@ -254,6 +254,33 @@ def test_a_node_that_comes_back_during_a_long_pass_keeps_the_rest_of_its_pods(sc
     assert scene.ready() == {"web-1": "False", "web-2": "True"}
 
 
+VOTED_AT = "example.com/voted-at"
+
+
+def test_a_vote_that_is_renewed_during_a_pass_keeps_the_rest_of_the_pods(api: FakeApi, client: RestClient) -> None:
+    scene = Scene(api, client, VotePolicy(time_annotation=VOTED_AT, max_age_s=60.0))
+    scene.put(node(annotations={VOTED_AT: at(WALL_S - 600.0)}), pod("web-1", ready="True"), pod("web-2", ready="True"))
+    scene.run()
+    renewed = node(annotations={VOTED_AT: at(WALL_S + PEERS_SPEAK_WITHIN_S)})
+    scene.client.before_patches = [lambda: (scene.put(renewed), scene.sync())]
+
+    scene.clock.advance(PEERS_SPEAK_WITHIN_S)
+    scene.run_blindly()
+
+    assert scene.patches()[0] == f"{WEB_1}/status"
+    assert scene.ready()["web-2"] == "True"
+
+
+def test_a_vote_that_expires_during_a_pass_leaves_the_rest_of_the_pods(api: FakeApi, client: RestClient) -> None:
+    scene = Scene(api, client, VotePolicy(time_annotation=VOTED_AT, max_age_s=60.0))
+    scene.put(node(annotations={VOTED_AT: at(WALL_S - 59.0)}), pod("web-1"), pod("web-2"))
+    scene.client.before_patches = [lambda: scene.clock.advance(2.0)]
+
+    scene.run()
+
+    assert scene.ready() == {"web-1": "True", "web-2": "False"}
+
+
 # -- keys
 
 

@@ -7,10 +7,21 @@ from typing import Any
 
 import pytest
 
+from controllers.runtime.errors import (
+    ApiError,
+    Forbidden,
+    Invalid,
+    ServerError,
+    Throttled,
+    TimedOut,
+    Unauthorized,
+    UndecodableAnswer,
+    UnexpectedStatus,
+)
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi
 from controllers.testing.answers import cut, status
-from tests.controllers.edge_health.builders import EVICTING, TWIN, node, pod
+from tests.controllers.edge_health.builders import EVICTING, TWIN, Json, node, pod
 from tests.controllers.edge_health.scene import Scene
 
 WEB_1 = "/namespaces/shop/pods/web-1"
@@ -47,10 +58,9 @@ def test_a_probe_that_fails_during_the_write_wins(scene: Scene) -> None:
     assert scene.calls()[1:] == [f"GET {WEB_1}", f"PATCH {WEB_1}/status", f"GET {WEB_1}"]
 
 
-@pytest.mark.parametrize(("code", "word"), [(409, "Conflict"), (422, "Invalid")])
-def test_refused_writes_are_tried_three_times_and_then_after_a_backoff(scene: Scene, code: int, word: str) -> None:
+def test_a_write_that_loses_every_race_is_tried_three_times_and_then_after_a_backoff(scene: Scene) -> None:
     scene.put(node(), pod())
-    scene.api.next("patch", *[status(code, word)] * 3)
+    scene.client.before_patches = [lambda n=n: scene.put(pod(labels={"race": str(n)})) for n in range(3)]
 
     scene.run()
     tried = len(scene.patches())
@@ -59,6 +69,36 @@ def test_refused_writes_are_tried_three_times_and_then_after_a_backoff(scene: Sc
 
     assert tried == 3
     assert scene.ready() == {"web-1": "True"}
+
+
+@pytest.mark.parametrize(("code", "word"), [(409, "Conflict"), (422, "Invalid")])
+@pytest.mark.parametrize("on", [(node("edge-1", EVICTING),), (node(), pod())], ids=["taint", "pod"])
+def test_a_write_that_is_refused_though_nobody_wrote_waits_for_the_backoff(
+    scene: Scene, on: tuple[Json, ...], code: int, word: str
+) -> None:
+    scene.put(*on)
+    scene.api.next("patch", status(code, word))
+
+    scene.run()
+    tried = len(scene.patches())
+    scene.clock.advance(0.1)
+    scene.run()
+
+    assert (tried, len(scene.patches())) == (1, 2)
+
+
+def test_a_node_that_goes_after_its_taint_write_was_refused_is_no_failure(scene: Scene) -> None:
+    scene.put(node("edge-1", EVICTING))
+    scene.client.before_patches = [lambda: scene.api.objects.drop("Node", "edge-1")]
+    scene.api.next("patch", status(422, "Invalid"))
+
+    scene.run()
+    scene.clock.advance(30.0)
+
+    assert scene.run_blindly() == 0
+
+
+# -- objects and servers in trouble
 
 
 def test_one_pod_that_cannot_be_written_does_not_keep_the_others_waiting(scene: Scene) -> None:
@@ -70,14 +110,111 @@ def test_one_pod_that_cannot_be_written_does_not_keep_the_others_waiting(scene: 
     assert scene.ready() == {"web-1": "False", "web-2": "True"}
 
 
-@pytest.mark.parametrize("answer", [cut, status(429, "TooManyRequests", retry_after_s=7)], ids=["unreachable", "busy"])
-def test_a_server_in_trouble_is_left_in_peace_until_the_backoff(scene: Scene, answer: Any) -> None:
+def _raise(error: Exception) -> None:
+    raise error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        TimedOut("no answer"),
+        Throttled("busy", status=429, retry_after_s=7.0),
+        UndecodableAnswer("a page"),
+        UnexpectedStatus("odd", status=405),
+        Unauthorized("who?", status=401),
+        ServerError("a webhook is down", status=500),
+        Forbidden("no", status=403),
+        Invalid("refused", status=422),
+    ],
+    ids=lambda error: error.code,
+)
+def test_whatever_one_pods_write_fails_of_the_others_are_mended_in_the_same_pass(scene: Scene, error: ApiError) -> None:
     scene.put(node(), pod("web-1"), pod("web-2"))
-    scene.api.next("patch", answer)
+    scene.client.before_patches = [lambda: _raise(error)]
+
+    scene.run()
+
+    assert scene.ready() == {"web-1": "False", "web-2": "True"}
+
+
+def test_a_taint_whose_removal_hangs_does_not_keep_the_pods_waiting(scene: Scene) -> None:
+    scene.put(node("edge-1", EVICTING), pod())
+    scene.client.before_patches = [lambda: _raise(TimedOut("no answer"))]
+
+    scene.run()
+
+    assert scene.ready() == {"web-1": "True"}
+
+
+def test_a_server_that_cannot_be_reached_is_left_in_peace_until_the_backoff(scene: Scene) -> None:
+    scene.put(node(), pod("web-1"), pod("web-2"))
+    scene.api.next("patch", cut)
 
     scene.run()
 
     assert scene.patches() == [f"{WEB_1}/status"]
+
+
+@pytest.mark.parametrize(
+    "answer", [status(403, "Forbidden"), status(429, "TooManyRequests", retry_after_s=7)], ids=["forbidden", "busy"]
+)
+def test_after_three_failures_in_a_row_the_server_is_left_in_peace_until_the_backoff(scene: Scene, answer: Any) -> None:
+    scene.put(node(), *(pod(f"web-{number}") for number in range(5)))
+    scene.api.always("patch", answer)
+
+    scene.run()
+
+    assert len(scene.patches()) == 3
+
+
+def test_pods_that_are_refused_do_not_end_the_pass_however_many_they_are(scene: Scene) -> None:
+    scene.put(node(), *(pod(f"web-{number}") for number in range(5)))
+    scene.api.next("patch", *[status(422, "Invalid")] * 4)
+
+    scene.run()
+
+    assert scene.ready()["web-4"] == "True"
+
+
+def test_pods_that_failed_come_last_in_the_next_pass_and_a_taint_stays_first(scene: Scene) -> None:
+    scene.put(node("edge-1", EVICTING), pod("web-1"), pod("web-2"), pod("web-3"))
+    scene.api.next("patch", *[status(403, "Forbidden")] * 3)
+    scene.run()
+    before = len(scene.patches())
+
+    scene.clock.advance(1.0)
+    scene.run()
+
+    order = [path.split("/")[-1] if "pods" not in path else path.split("/")[-2] for path in scene.patches()[before:]]
+    assert order == ["edge-1", "web-3", "web-1", "web-2"]
+
+
+def test_pods_that_fail_for_ever_starve_nobody(scene: Scene) -> None:
+    scene.put(node(), *(pod(f"web-{number}") for number in range(8)))
+
+    for _ in range(3):
+        scene.api.next("patch", *[status(403, "Forbidden")] * 3)
+        scene.run()
+        scene.clock.advance(1.0)
+        scene.api.behave()
+    tried = {path.split("/")[-2] for path in scene.patches()}
+
+    assert len(tried) == 8
+
+
+def test_after_a_pass_without_failures_the_order_is_the_plans_again(scene: Scene) -> None:
+    scene.put(node(), pod("web-1"), pod("web-2"))
+    scene.api.next("patch", status(403, "Forbidden"))
+    scene.run()
+    scene.clock.advance(1.0)
+    scene.run()
+    before = len(scene.patches())
+
+    scene.clock.advance(1.0)
+    scene.put(node(vote="false"))
+    scene.run()
+
+    assert scene.patches()[before:] == [f"{WEB_1}/status", "/namespaces/shop/pods/web-2/status"]
 
 
 def test_what_a_busy_server_asks_for_is_waited_for(scene: Scene) -> None:

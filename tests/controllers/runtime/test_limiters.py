@@ -47,6 +47,26 @@ def test_beyond_the_burst_all_keys_together_wait_for_tokens() -> None:
     assert limiter.delay_s("e") == 0.0
 
 
+def test_however_many_fail_at_once_nobody_waits_longer_than_the_longest_wait() -> None:
+    clock = FakeClock()
+    limiter = Overall(clock, longest_s=20.0)
+
+    waits = [limiter.delay_s(f"node-{number}") for number in range(5000)]
+    clock.advance(20.0)
+
+    assert max(waits) <= 20.0
+    assert limiter.delay_s("fresh") == pytest.approx(0.0, abs=0.2)  # whose turn came too late owes nothing
+
+
+def test_those_beyond_the_longest_wait_do_not_come_all_at_once() -> None:
+    limiter = Overall(FakeClock(), per_second=1.0, burst=1, longest_s=20.0)
+
+    waits = [limiter.delay_s(number) for number in range(1021)][21:]
+
+    assert min(waits) >= 10.0
+    assert len(set(waits)) == 1000
+
+
 def test_of_several_limiters_the_longest_wait_holds() -> None:
     limiter = LongestOf(ExponentialPerKey[str](1.0, 8.0), ExponentialPerKey[str](0.5, 100.0))
 
