@@ -13,7 +13,7 @@ the clock that counted less.
 
 *Settling.* Whoever takes a record that was not released and did not expire (the Lease is missing, or its holder was cleared by
 hand, or its duration cut) may have a holder that does not know yet. It takes the record, renews it, and leads only when a full
-lease duration has passed since the record was last seen in its former state.
+lease duration has passed since the record was last seen in its former state: the one that the record named, within reason.
 
 What remains: clocks of different speed, and requests that reach the server after their sender gave up. Led writes therefore
 carry a resource version or uid as precondition.
@@ -39,6 +39,8 @@ from controllers.runtime.leases import (
 )
 from controllers.runtime.resource import Json
 
+MOST_LEASE_DURATIONS = 10  # that settling takes, whatever somebody wrote into the record
+
 
 @attrs.frozen
 class Timing:
@@ -52,6 +54,11 @@ class Timing:
     def record_duration_s(self) -> int:
         """What the record says: whole seconds, never less than we count on."""
         return math.ceil(self.lease_duration_s)
+
+    def settle_s(self, record: Record) -> float:
+        """How long the holder of *record* may go on believing that it leads, without a word from it."""
+        most_s = MOST_LEASE_DURATIONS * self.lease_duration_s
+        return min(most_s, max(self.lease_duration_s, record.duration_s))
 
 
 @attrs.frozen
@@ -188,6 +195,7 @@ class State:
     leading: bool = False
     quick: bool = False  # the question in flight is an update without a read before it
     leaving: bool = False
+    hindered: bool = False  # a request of the release has failed
 
     @property
     def is_ours(self) -> bool:
@@ -217,7 +225,7 @@ def step(state: State, seen: Observation, now: Moment, random: float) -> tuple[S
         case Missing():
             state, effect = _decide_missing(attrs.evolve(state, lease=None), now)
         case Written(lease):
-            state, effect = _written(_observing(state, lease, now), now)
+            state, effect = _written(_observing(state, lease, now), now, random)
         case Rejected() | NoAnswer():
             state, effect = _failed(state, seen, now, random)
     return attrs.evolve(state, asked=now), effect
@@ -257,10 +265,10 @@ def _decide(state: State, lease: Json, now: Moment, random: float) -> tuple[Stat
     if state.leaving:
         return state, Update(_released(state, lease, now)) if state.is_ours else End()
     record, timing = state.record, state.candidate.timing
-    longest_s = max(timing.lease_duration_s, record.duration_s)
+    settle_s = timing.settle_s(record)
     if state.is_ours:
         if state.claim is None:  # written by nobody we know: a second process with our identity, or by hand
-            state = attrs.evolve(state, claim=Claim(now, longest_s))
+            state = attrs.evolve(state, claim=Claim(now, settle_s))
         return state, Update(_renewed(state, lease, now))
     if record.holder:
         state = attrs.evolve(state, held=None, claim=None, leading=False)
@@ -268,9 +276,9 @@ def _decide(state: State, lease: Json, now: Moment, random: float) -> tuple[Stat
         left_s = record.duration_s - now.at_least_since(observed)
         if left_s > 0:
             return state, Wait(min(left_s, _pause_s(timing, random)))
-        claim = Claim(observed, longest_s)
+        claim = Claim(observed, settle_s)
     else:
-        claim = Claim(now, 0.0 if record.is_released else longest_s)
+        claim = Claim(now, 0.0 if record.is_released else settle_s)
     if state.held is None:
         state = attrs.evolve(state, claim=claim)
     return state, Update(_taken(state, lease, now))
@@ -281,17 +289,19 @@ def _decide_missing(state: State, now: Moment) -> tuple[State, Effect]:
     if state.leaving:
         return state, End()
     if state.held is None:
-        longest_s = max(candidate.timing.lease_duration_s, state.record.duration_s)
-        state = attrs.evolve(state, claim=Claim(now, longest_s))
+        state = attrs.evolve(state, claim=Claim(now, candidate.timing.settle_s(state.record)))
     stamp = micro_time(now.wall_s)
     record = Record(candidate.identity, candidate.timing.record_duration_s, stamp, stamp, 0)
     lease = new_lease(candidate.namespace, candidate.name, record, candidate.labels)
     return attrs.evolve(state, quick=False), Create(lease)
 
 
-def _written(state: State, now: Moment) -> tuple[State, Effect]:
+def _written(state: State, now: Moment, random: float) -> tuple[State, Effect]:
     if state.leaving:
         return attrs.evolve(state, held=None, claim=None), End()
+    if not state.is_ours:  # somebody on the way (a webhook) made another's of it; after a pause, or we would go on without end
+        state = attrs.evolve(state, held=None, claim=None, leading=False, quick=False)
+        return state, Wait(_pause_s(state.candidate.timing, random))
     # From the moment before the request was sent; an answer that took longer than the deadline gives us nothing.
     held = state.asked or now
     state = _without_expired(attrs.evolve(state, held=held, quick=False), now)
@@ -306,8 +316,9 @@ def _failed(state: State, seen: Rejected | NoAnswer, now: Moment, random: float)
     if state.quick and not state.leaving:
         return attrs.evolve(state, quick=False), Read()
     if state.leaving:
-        # A conflict means that somebody else got on; without an answer the server needs a moment.
-        return state, Read() if isinstance(seen, Rejected) else Wait(timing.retry_period_s / 4)
+        # One conflict means that somebody else got on; after another, or without an answer, the server needs a moment.
+        at_once = isinstance(seen, Rejected) and not state.hindered
+        return attrs.evolve(state, hindered=True), Read() if at_once else Wait(timing.retry_period_s / 4)
     if state.held is not None:
         return state, Wait(_renewal_pause_s(state, state.held, now))
     return state, Wait(_pause_s(timing, random))

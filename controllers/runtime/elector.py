@@ -46,7 +46,7 @@ from controllers.runtime.election import (
 from controllers.runtime.errands import Errands
 from controllers.runtime.errors import Conflict, LeaseLost, NotFound
 from controllers.runtime.events import Announcer, Reference
-from controllers.runtime.leases import API_VERSION, COLLECTION
+from controllers.runtime.leases import API_VERSION, COLLECTION, lease_in
 from controllers.runtime.resource import Json, Params
 from webhook.clock import Clock, Deadline
 from webhook.logs import get_log
@@ -56,6 +56,7 @@ log = get_log("elector")
 
 LED_WORK_ENDS_WITHIN_S = 5.0
 STALE_TOLERANCE_S = 20.0  # client-go's: a leader is unwell when its last renewal is older than the lease and this
+HANG_TOLERANCE_S = 60.0  # over the lease duration; every request has a timeout far below
 
 OnDeath = Callable[[str, BaseException], None]  # thread name, error
 
@@ -181,12 +182,19 @@ class Elector:
 
     def check(self) -> str | None:
         """The health of the election: what is wrong, None when nothing is. Who does not lead is well."""
-        state = self._state
-        if not state.leading or state.held is None:
+        state, now, duration_s = self._state, self._now(), self._state.candidate.timing.lease_duration_s
+        hanging_s = self._errands.hanging_s()
+        if hanging_s > duration_s + HANG_TOLERANCE_S:
+            return f"a lease request hangs for {hanging_s:.0f} s"
+        if state.held is None or state.leaving:
             return None
-        age_s = self._now().at_most_since(state.held)
-        limit_s = state.candidate.timing.lease_duration_s + STALE_TOLERANCE_S
-        return f"leading, but the last renewal is {age_s:.0f} s old" if age_s > limit_s else None
+        if state.leading:
+            age_s = now.at_most_since(state.held)
+            return f"leading, but the last renewal is {age_s:.0f} s old" if age_s > duration_s + STALE_TOLERANCE_S else None
+        claim = state.claim
+        if claim is not None and now.at_least_since(claim.since) > claim.settle_s + STALE_TOLERANCE_S:
+            return "holds the lease but does not lead"
+        return None
 
     def is_alive(self) -> bool:
         """False when the thread has ended that should not have."""
@@ -288,12 +296,17 @@ class Elector:
                 self._clock.wait(self._stop if not self._state.leaving else threading.Event(), seconds)
                 return Woke()
             case Read():
-                return self._ask(lambda limit_s: Seen(self._client.get(self._path, timeout_s=limit_s)), absent=Missing())
+                return self._ask(
+                    lambda limit_s: Seen(lease_in(self._client.get(self._path, timeout_s=limit_s))), absent=Missing()
+                )
             case Create(lease):
-                return self._ask(lambda limit_s: Written(self._client.create(self._collection, lease, timeout_s=limit_s)))
+                return self._ask(
+                    lambda limit_s: Written(lease_in(self._client.create(self._collection, lease, timeout_s=limit_s)))
+                )
             case Update(lease):
                 return self._ask(
-                    lambda limit_s: Written(self._client.update(self._path, lease, timeout_s=limit_s)), absent=Rejected()
+                    lambda limit_s: Written(lease_in(self._client.update(self._path, lease, timeout_s=limit_s))),
+                    absent=Rejected(),
                 )
             case End():
                 raise AssertionError("nothing to perform")

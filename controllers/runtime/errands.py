@@ -2,7 +2,7 @@
 
 One call at a time. An answer that comes after its caller has given up is thrown away; until the call has ended the next ones
 wait for it, each at most its own timeout.
-Threads: one, named by the owner; `run` belongs to one caller.
+Threads: one, named by the owner; `run` belongs to one caller, `hanging_s` to anyone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ T = TypeVar("T")
 
 
 class _Errand(Generic[T]):
-    def __init__(self, call: Callable[[], T]) -> None:
+    def __init__(self, call: Callable[[], T], began_s: float) -> None:
+        self.began_s = began_s
         self.call = call
         self.ended = threading.Event()  # set after answer or error
         self.answer: T | None = None
@@ -33,7 +34,7 @@ class Errands:
         self._name = name
         self._clock = clock
         self._todo: queue.SimpleQueue[_Errand[Any] | None] = queue.SimpleQueue()  # holds one at most
-        self._last: _Errand[Any] | None = None  # only touched by the caller
+        self._last: _Errand[Any] | None = None  # replaced by the caller only
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -46,13 +47,18 @@ class Errands:
         deadline = Deadline.after(timeout_s, self._clock)
         if self._last is not None and not self._clock.wait(self._last.ended, timeout_s):
             raise TimedOut("the request before this one still hangs")
-        errand = self._last = _Errand(call)
+        errand = self._last = _Errand(call, self._clock.monotonic_s())
         self._todo.put(errand)
         if not self._clock.wait(errand.ended, deadline.remaining_s()):
             raise TimedOut(f"no answer within {timeout_s:.1f} s")
         if errand.error is not None:
             raise errand.error
         return cast(T, errand.answer)
+
+    def hanging_s(self) -> float:
+        """Seconds since the call that has not ended yet began; 0 when there is none."""
+        last = self._last
+        return 0.0 if last is None or last.ended.is_set() else self._clock.monotonic_s() - last.began_s
 
     def stop(self, deadline: Deadline) -> bool:
         """End the thread: whether it ended before *deadline*. Safe to repeat."""

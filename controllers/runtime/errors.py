@@ -27,9 +27,17 @@ RuntimeFault                                never raised itself
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import msgspec
+
+MOST_RETRY_AFTER_S = 60.0  # what we obey: a proxy's typing error must not put an object off for days
+
+
+def bearable_s(seconds: float | None) -> float | None:
+    """The seconds that a server asked us to wait, within 0 and MOST_RETRY_AFTER_S; None for what is no length of time."""
+    return None if seconds is None or not math.isfinite(seconds) else min(max(0.0, seconds), MOST_RETRY_AFTER_S)
 
 
 class RuntimeFault(Exception):
@@ -67,7 +75,8 @@ class LeaseLost(RuntimeFault):
 class ApiError(RuntimeFault):
     """A request to the API server that gave no usable answer. The message never holds a body or a credential.
 
-    status: the HTTP status, or 0 when there was none. retry_after_s: what the server asked for, None when it did not.
+    status: the HTTP status, or 0 when there was none. retry_after_s: what the server asked for, at most MOST_RETRY_AFTER_S;
+    None when it did not.
     """
 
     retriable: ClassVar[bool] = False  # whether the same request may succeed later without anybody's help
@@ -77,7 +86,7 @@ class ApiError(RuntimeFault):
         super().__init__(message)
         self.status = status
         self.reason = reason
-        self.retry_after_s = retry_after_s
+        self.retry_after_s = bearable_s(retry_after_s)
 
 
 class Unreachable(ApiError):
@@ -231,7 +240,7 @@ def error_from_status(
     code = http_status or status.code or 500
     reason = status.reason or ""
     if retry_after_s is None and status.details and status.details.retry_after_seconds:
-        retry_after_s = max(0.0, status.details.retry_after_seconds)
+        retry_after_s = status.details.retry_after_seconds
     kind = TooLargeResourceVersion if code == 504 and _version_too_large(status) else _kind(code, reason)
     text = (status.message or reason or "no message")[:_MESSAGE_LIMIT]
     return kind(f"{request}: {code} {text}", status=code, reason=reason, retry_after_s=retry_after_s)
@@ -255,6 +264,6 @@ def _version_too_large(status: StatusBody) -> bool:
 def _seconds(retry_after: Any) -> float | None:
     # RFC 9110 also allows a date here; kube-apiserver only sends seconds.
     try:
-        return max(0.0, float(retry_after))
+        return bearable_s(float(retry_after))
     except (TypeError, ValueError):
         return None

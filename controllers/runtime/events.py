@@ -110,7 +110,10 @@ class EventRecorder:
         self._thread.start()
 
     def stop(self, deadline: Deadline) -> bool:
-        """Write what is left, each once, then end: whether that was before *deadline*. Safe to repeat."""
+        """Write what is left, each once, then end: whether that was before *deadline*. Safe to repeat.
+
+        What has not been sent by then is dropped and counted.
+        """
         self._leave_by = deadline
         self._stopping.set()
         self._wake.set()
@@ -150,6 +153,9 @@ class EventRecorder:
             return self._queue.popleft() if self._queue else None
 
     def _send(self, write: Write) -> None:
+        if self._leave_by is not None and self._leave_by.expired():
+            self._events.labels("overflow").inc()  # the loops end soon, without a request
+            return
         result = "failed"
         for number in range(TRIES):
             try:
@@ -181,7 +187,7 @@ class EventRecorder:
     def _may_try_again(self, number: int, at_least_s: float) -> bool:
         if number + 1 >= TRIES or self._stopping.is_set():
             return False
-        return not self._clock.wait(self._stopping, max(RETRY_S * 2**number, min(at_least_s, 60.0)))
+        return not self._clock.wait(self._stopping, max(RETRY_S * 2**number, at_least_s))
 
 
 class _Conditional:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
+from controllers.runtime.errors import UndecodableAnswer
 from controllers.runtime.resource import Json
 
 API_VERSION = "coordination.k8s.io/v1"
 COLLECTION = "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
-MOST_TRANSITIONS = 2**31 - 1  # an int32: the API server refuses a Lease with more
+MOST_TRANSITIONS = _MOST_NUMBER = 2**31 - 1  # an int32: the API server refuses a Lease with more
 RELEASED_DURATION_S = 1  # with an empty holder: the former one has ended its work
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -62,6 +63,16 @@ def record_of(lease: Json) -> Record:
     )
 
 
+def lease_in(answer: Any) -> Json:
+    """*answer*, if it is a Lease that can be read, kept and written back. Raises UndecodableAnswer."""
+    metadata = answer.get("metadata") if isinstance(answer, dict) else None
+    if not isinstance(metadata, dict) or not _text(metadata.get("resourceVersion")):
+        raise UndecodableAnswer("not a Lease: no resource version")
+    if not isinstance(metadata.get("labels"), dict | None) or not isinstance(answer.get("spec"), dict | None):
+        raise UndecodableAnswer("not a Lease: labels or spec are no object")
+    return cast(Json, answer)
+
+
 def with_record(lease: Json, record: Record, labels: Mapping[str, str]) -> Json:
     """A copy of *lease* with *record*; *labels* are added, others kept."""
     new = copy.deepcopy(lease)
@@ -94,4 +105,4 @@ def _text(value: Any) -> str:
 
 
 def _number(value: Any) -> int:
-    return value if isinstance(value, int) else 0
+    return max(0, min(value, _MOST_NUMBER)) if isinstance(value, int) else 0

@@ -20,6 +20,7 @@ from typing import Generic, TypeVar
 
 import attrs
 
+from controllers.runtime.errors import bearable_s
 from controllers.runtime.limiters import Limiter, default_limiter
 from controllers.runtime.queue_metrics import QueueMetrics
 from webhook.clock import Clock, Deadline
@@ -31,6 +32,7 @@ LIVE = 0  # something has happened to the object
 FIRST_LIST = -100  # it merely exists, or nothing that we keep has changed: controller-runtime's LowPriority
 
 _HEARTBEAT_S = 10.0  # a waiting worker looks again after this long at the latest, as client-go's delaying queue
+_SPARE = 64  # entries of delays that count no more, beside as many as there are wishes, before they are cleared away
 _SLACK_S = 1e-6  # so that a wait cut by float rounding does not lead to another, endlessly short one
 
 
@@ -81,9 +83,9 @@ class WorkQueue(Generic[K]):
     def add_rate_limited(self, key: K, *, priority: int = LIVE, at_least_s: float = 0.0) -> float:
         """Let the failed *key* be worked on again when its limiter says so: the seconds until then.
 
-        at_least_s: what a server asked for (Retry-After).
+        at_least_s: what a server asked for (Retry-After); obeyed up to MOST_RETRY_AFTER_S.
         """
-        delay_s = max(at_least_s, self._limiter.delay_s(key))
+        delay_s = max(bearable_s(at_least_s) or 0.0, self._limiter.delay_s(key))
         self.add_after(key, delay_s, priority=priority)
         return delay_s
 
@@ -189,6 +191,7 @@ class WorkQueue(Generic[K]):
             self._make_ready(wish, now_s)
         else:
             heapq.heappush(self._delayed, (due_s, next(self._numbers), wish))
+            self._clear_delayed()
             self._wake.set()  # a waiting worker may have to wake up earlier now
 
     def _raise_priority(self, wish: _Wish[K], priority: int) -> None:
@@ -218,8 +221,17 @@ class WorkQueue(Generic[K]):
     def _promote(self, now_s: float) -> None:
         while not self._shut and self._delayed and self._delayed[0][0] - now_s <= _SLACK_S:
             due_s, _, wish = heapq.heappop(self._delayed)
-            if self._wishes.get(wish.key) is wish and not wish.ready and wish.due_s == due_s:
+            if self._counts(due_s, wish):
                 self._make_ready(wish, due_s)
+
+    def _counts(self, due_s: float, wish: _Wish[K]) -> bool:
+        return self._wishes.get(wish.key) is wish and not wish.ready and wish.due_s == due_s
+
+    def _clear_delayed(self) -> None:
+        # Keys that are put off for an hour and added every second would leave an entry each time.
+        if len(self._delayed) > 2 * len(self._wishes) + _SPARE:
+            self._delayed = [entry for entry in self._delayed if self._counts(entry[0], entry[2])]
+            heapq.heapify(self._delayed)
 
     def _take(self, now_s: float) -> _Wish[K] | None:
         self._promote(now_s)

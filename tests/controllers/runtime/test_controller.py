@@ -175,6 +175,15 @@ def test_a_throttled_key_waits_as_long_as_the_server_asked(clock: FakeClock, tel
     assert edge.run_ready() == 1
 
 
+def test_a_throttled_key_waits_a_minute_at_most(clock: FakeClock, telemetry: Telemetry) -> None:
+    edge = controller(Script(Throttled("a", retry_after_s=1e9)), clock, telemetry)
+    edge.add("a")
+    edge.run_ready()
+    clock.advance(60)
+
+    assert edge.run_ready() == 1
+
+
 # -- what a pass may do
 
 

@@ -233,6 +233,55 @@ def test_after_a_deletion_or_an_edit_the_former_holder_gets_time_to_notice(seen:
     assert passed_s == pytest.approx(settle_s)
 
 
+ABSURD_S = 2**31 - 1
+DEAD = Record("b", ABSURD_S, "", "", 4)
+
+
+@pytest.mark.parametrize(
+    "sights",
+    [
+        [Seen(lease(Record("", ABSURD_S, "", "", 4)))],
+        [Seen(lease(DEAD)), Missing()],
+        [Seen(lease(DEAD)), Seen(lease(Record("", ABSURD_S, "", "", 4), "2"))],
+        [Seen(lease(Record("a", ABSURD_S, "", "", 4)))],
+    ],
+)
+def test_an_absurd_length_in_the_record_does_not_keep_us_from_leading_for_longer_than_ten_of_ours(
+    sights: list[Observation],
+) -> None:
+    machine = Machine()
+    for seen in sights:
+        effect = machine.see(seen)
+    effect = machine.see(Written(written(effect)))
+    passed_s = 0.0
+    while not machine.leading and passed_s < 1000:
+        assert isinstance(effect, Wait)
+        passed_s += effect.seconds
+        effect = machine.see(Written(written(machine.wait(effect.seconds).see(Woke()))))
+
+    assert passed_s == pytest.approx(150.0)
+
+
+def test_a_write_whose_answer_names_another_holder_is_no_win_and_is_followed_by_a_pause_and_a_read() -> None:
+    machine = Machine()
+    machine.see(Seen(lease(RELEASED)))
+
+    effect = machine.see(Written(lease(FOREIGN, "2")))
+
+    assert (machine.leading, machine.state.held) == (False, None)
+    assert effect == Wait(1.0)
+    assert machine.see(Woke()) == Read()
+
+
+def test_a_renewal_whose_answer_names_another_holder_ends_leadership() -> None:
+    machine = leader()
+    machine.wait(2).see(Woke())
+
+    machine.see(Written(lease(FOREIGN, "2")))
+
+    assert not machine.state.leading
+
+
 def test_a_length_cut_by_hand_lets_us_take_the_lease_but_not_begin() -> None:
     machine = Machine()
     machine.see(Seen(lease(Record("b", 1, "", "", 4))))
@@ -442,6 +491,18 @@ def test_a_release_that_meets_a_conflict_reads_again() -> None:
 
     assert machine.see(Rejected()) == Read()
     assert isinstance(machine.see(Seen(lease(Record("a", 15, "", "", 5), "10"))), Update)
+
+
+def test_a_release_that_meets_one_conflict_after_another_pauses_between_them() -> None:
+    machine = leader()
+    machine.see(Leave())
+    effects: list[Effect] = []
+    for _ in range(3):
+        machine.see(Seen(lease(Record("a", 15, "", "", 5), "9")))
+        effects.append(machine.see(Rejected()))
+        machine.see(Woke())
+
+    assert effects == [Read(), Wait(0.5), Wait(0.5)]
 
 
 def test_a_release_without_an_answer_is_tried_again() -> None:

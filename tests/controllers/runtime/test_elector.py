@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -86,6 +86,7 @@ class Memory:
         self.open = threading.Event()
         self.open.set()
         self.error: Exception | None = None
+        self.mangle: Callable[[Json], Any] = lambda lease: lease  # what comes back instead
         self.calls: list[str] = []
         self.timeouts: list[float] = []
 
@@ -100,6 +101,7 @@ class Memory:
 
     def behave(self) -> None:
         self.error = None
+        self.mangle = lambda lease: lease
         self.open.set()
 
     def _do(self, verb: str, timeout_s: float | None, deed: Callable[[], Json]) -> Json:
@@ -109,7 +111,7 @@ class Memory:
         if self.error is not None:
             raise self.error
         try:
-            return deed()
+            return cast(Json, self.mangle(deed()))
         except Refusal as refusal:
             raise ServerError(refusal.message) from refusal
 
@@ -121,6 +123,7 @@ class Stage:
         self.client = client
         self.clock = clock or FakeClock()
         self.suspended_s = 0.0
+        self.random: Callable[[], float] = lambda: 0.0
         self.work, self.voice, self.telemetry = Work(), Voice(), Telemetry()
         self.deaths: list[str] = []
         self.died = threading.Event()
@@ -132,7 +135,7 @@ class Stage:
             self.on_death,
             announcer=self.voice,
             boottime_s=lambda: self.clock.monotonic_s() + self.suspended_s,
-            random=lambda: 0.0,
+            random=lambda: self.random(),
         )
         self.elector.lead(self.work)
 
@@ -427,6 +430,44 @@ def test_any_exception_is_a_failed_try(memory: Memory, stages: Callable[..., Sta
     assert stage.deaths == []
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        [],
+        "ok",
+        {},
+        {"metadata": None},
+        {"metadata": "x"},
+        {"metadata": {"name": "gatehouse"}},
+        {"metadata": {"resourceVersion": "1", "labels": ["x"]}},
+        {"metadata": {"resourceVersion": "1"}, "spec": "x"},
+    ],
+)
+def test_an_answer_that_is_no_lease_is_a_failed_try(answer: Any, memory: Memory, stages: Callable[..., Stage]) -> None:
+    memory.mangle = lambda lease: answer
+    stage = stages(memory).start()
+    stage.pauses()
+    before = stage.work.diary.copy()
+    memory.behave()
+    stage.pass_time(2)
+
+    stage.leads()
+    assert before == []
+    assert stage.deaths == []
+
+
+def test_a_write_that_comes_back_with_another_holder_starts_no_work(memory: Memory, stages: Callable[..., Stage]) -> None:
+    theirs = {"holderIdentity": "mallory", "leaseDurationSeconds": 15}
+    memory.mangle = lambda lease: {**lease, "spec": theirs} if memory.calls[-1] == "update" else lease
+    stage = stages(memory).start()
+    stage.pauses()
+
+    assert memory.calls == ["get", "update"]
+    assert not stage.elector.is_leading()
+    assert stage.work.diary == []
+
+
 def test_a_process_that_was_stopped_may_not_write_when_it_goes_on(memory: Memory, stages: Callable[..., Stage]) -> None:
     stage = stages(memory).start().leads()
     guard: LeaseGuard = stage.elector.guard
@@ -514,6 +555,48 @@ def test_a_leader_that_renews_is_well_and_one_that_is_stuck_is_not(memory: Memor
     assert (fresh, tolerated) == (None, None)
     assert stage.elector.check() == "leading, but the last renewal is 36 s old"
     memory.open.set()
+
+
+def test_who_holds_the_lease_but_does_not_get_to_lead_is_not_well(memory: Memory, stages: Callable[..., Stage]) -> None:
+    memory.objects.put({**RELEASED, "spec": {"holderIdentity": "", "leaseDurationSeconds": 15}})  # so it has to settle
+    stage = stages(memory).start()
+    stage.pauses()
+    goes_on = threading.Event()
+    stage.random = lambda: 0.0 * goes_on.wait(10)  # the thread is stuck
+    stage.clock.advance(35)
+    tolerated = stage.elector.check()
+    stage.clock.advance(1)
+
+    assert tolerated is None
+    assert stage.elector.check() == "holds the lease but does not lead"
+    goes_on.set()
+
+
+def test_who_left_without_a_release_is_well(memory: Memory, stages: Callable[..., Stage]) -> None:
+    stage = stages(memory).start().leads()
+    stage.elector.stop(Deadline.after(0, stage.clock))
+    limit_s = time.monotonic() + 5
+    while len(stage.voice.notes) < 2:  # "stopped leading"
+        assert time.monotonic() < limit_s
+        time.sleep(0.001)
+    stage.clock.advance(60)
+
+    assert holder(memory.objects) == "a"
+    assert stage.elector.check() is None
+
+
+def test_a_request_that_hangs_for_a_minute_longer_than_a_lease_is_not_well(
+    memory: Memory, stages: Callable[..., Stage]
+) -> None:
+    memory.open.clear()
+    stage = stages(memory).start()
+    stage.clock.until_waiting(longer_than_s=PERIOD_S)
+    stage.clock.advance(75)
+    tolerated = stage.elector.check()
+    stage.clock.advance(1)
+
+    assert tolerated is None
+    assert stage.elector.check() == "a lease request hangs for 76 s"
 
 
 def test_identities_differ_even_on_one_host() -> None:

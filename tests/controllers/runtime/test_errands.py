@@ -24,6 +24,18 @@ def errands(clock: FakeClock) -> Iterator[Errands]:
     assert made.stop(Deadline.after(5, clock))
 
 
+def test_a_call_that_hangs_says_for_how_long(errands: Errands, clock: FakeClock) -> None:
+    hang = Hang()
+    before = errands.hanging_s()
+    run_late(errands, clock, hang)  # 3 s
+    clock.advance(4)
+    during = errands.hanging_s()
+    hang.release.set()
+    errands.run(lambda: None, 3.0)
+
+    assert (before, during, errands.hanging_s()) == (0.0, 7.0, 0.0)
+
+
 class Hang:
     def __init__(self) -> None:
         self.release = threading.Event()

@@ -59,6 +59,18 @@ def test_retry_after_comes_from_the_header_before_the_body() -> None:
     assert error_from_answer("GET /", 429, body, "Fri, 31 Dec 1999 23:59:59 GMT").retry_after_s == 7
 
 
+@pytest.mark.parametrize(("header", "seconds"), [("1e9", 60), ("86400", 60), ("-3", 0), ("inf", None), ("nan", None)])
+def test_retry_after_is_a_length_of_time_of_at_most_a_minute(header: str, seconds: float | None) -> None:
+    assert error_from_answer("GET /", 429, b"", header).retry_after_s == seconds
+    assert errors.Throttled("a", retry_after_s=float(header)).retry_after_s == seconds
+
+
+def test_retry_after_in_the_body_is_at_most_a_minute() -> None:
+    body = b'{"code":429,"details":{"retryAfterSeconds":1e300}}'
+
+    assert error_from_answer("GET /", 429, body, None).retry_after_s == 60
+
+
 @pytest.mark.parametrize("body", [b"", b"<html>secret</html>", b"\xff\xfe", b'{"code":"x"}', b"[]", b"null"])
 def test_a_body_that_is_no_status_is_not_quoted(body: bytes) -> None:
     error = error_from_answer("GET /api/v1/nodes", 502, body, None)

@@ -247,6 +247,36 @@ def test_stopping_writes_what_is_left_and_the_last_counts(client: RestClient, ap
     assert recorder.is_alive()  # ended because it was told to
 
 
+class SlowClient:
+    """Every request takes six seconds."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.clock = clock
+        self.requests = 0
+
+    def create(self, path: str, body: dict[str, Any], *, timeout_s: float | None = None) -> dict[str, Any]:
+        self.requests += 1
+        self.clock.advance(6)
+        return body
+
+    def patch_merge(self, path: str, patch: dict[str, Any], *, timeout_s: float | None = None) -> dict[str, Any]:
+        return self.create(path, patch)
+
+
+def test_after_the_deadline_of_the_stop_nothing_is_sent_and_the_rest_is_counted(telemetry: Telemetry) -> None:
+    clock = FakeClock()
+    client = SlowClient(clock)
+    recorder = EventRecorder("gatehouse", "a", client, telemetry, clock, refuse_death)
+    for number in range(5):
+        say(recorder, Reference("Node", f"edge-{number}"))
+    recorder.stop(Deadline.after(5, clock))
+
+    recorder.work()
+
+    assert client.requests == 1
+    assert counts(telemetry) == {"created": 1, "overflow": 4}
+
+
 def test_after_the_stop_events_are_dropped(client: RestClient, api: FakeApi, telemetry: Telemetry) -> None:
     clock = FakeClock()
     recorder = EventRecorder("gatehouse", "a", client, telemetry, clock, refuse_death)

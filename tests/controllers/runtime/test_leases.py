@@ -33,6 +33,12 @@ def test_what_a_lease_lacks_is_empty(lease: dict[str, object]) -> None:
     assert record_of(lease) == Record()
 
 
+def test_numbers_stay_within_what_an_api_server_stores() -> None:
+    record = record_of({"spec": {"leaseDurationSeconds": -5, "leaseTransitions": 10**400}})
+
+    assert (record.duration_s, record.transitions) == (0, 2**31 - 1)
+
+
 def test_labels_are_added_and_everything_else_stays() -> None:
     lease = {
         "metadata": {"name": "gatehouse", "labels": {"team": "edge"}, "annotations": {"note": "x"}, "resourceVersion": "7"},

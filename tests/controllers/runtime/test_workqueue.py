@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -254,6 +255,27 @@ def test_failures_wait_longer_and_longer_until_the_key_is_forgotten(queue: WorkQ
     assert waits == [0.005, 0.01, 0.02]
     assert failures == 3
     assert queue.failures("a") == 0
+
+
+@pytest.mark.parametrize(("asked_s", "waits_s"), [(1e9, 60.0), (float("inf"), 0.005), (float("nan"), 0.005), (-1.0, 0.005)])
+def test_what_a_server_asks_without_reason_is_not_obeyed(queue: WorkQueue[str], asked_s: float, waits_s: float) -> None:
+    assert queue.add_rate_limited("a", at_least_s=asked_s) == waits_s
+
+
+def test_keys_put_off_and_added_again_leave_nothing_behind(clock: FakeClock, telemetry: Telemetry) -> None:
+    queue: WorkQueue[frozenset[str]] = WorkQueue("edge", telemetry, clock, ExponentialPerKey())
+    made: list[weakref.ref[frozenset[str]]] = []
+    for number in range(2000):
+        key = frozenset([f"edge-{number % 10}"])
+        made.append(weakref.ref(key))
+        queue.add(key)
+        queue.get_ready()
+        queue.add_after(key, 3600)
+        queue.done(key)
+
+    assert sum(reference() is not None for reference in made) < 100
+    clock.advance(3600)
+    assert len(queue) == 10
 
 
 def test_a_failed_key_waits_at_least_as_long_as_the_server_asked(queue: WorkQueue[str]) -> None:
