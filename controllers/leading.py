@@ -1,8 +1,8 @@
 """The led side of the process: the election, the controllers that only the leader runs, and the Events they write.
 
 Without `leaderElection.enabled` the controllers run at once and unguarded, which is right for a single replica only, and is
-said in the log. The election, the led writes and the caches have an API client each: a burst of one never holds back the
-others. Main thread, except what is read for the status page and the probes.
+said in the log. The election, the led writes, the Events and the caches have an API client each: a burst of one never holds
+back the others. Main thread, except what is read for the status page and the probes.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ OnDeath = Callable[[str, BaseException], None]
 
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 DEFAULT_NAMESPACE = "kube-system"
+# A storm of Events must not slow the writes that it reports.
+EVENT_LIMITS = Limits(per_second=10.0, burst=20)
 # The elector asks a few times in a renewal period; a rate limit must never be what loses a lease.
 ELECTION_LIMITS = Limits(per_second=20.0, burst=20)
 ELECTOR_LEAVES_WITHIN_S = 8.0  # led work ends within 5 s; releasing is one request
@@ -50,9 +52,10 @@ class Leading:
         connection, election = config.client_connection, config.leader_election
         limits = Limits(per_second=connection.qps, burst=connection.burst)
         self._writes = RestClient.auto(connection.kubeconfig, telemetry, clock, limits)
+        self._reports = RestClient.auto(connection.kubeconfig, telemetry, clock, EVENT_LIMITS)
         self._leases = RestClient.auto(connection.kubeconfig, telemetry, clock, ELECTION_LIMITS)
         identity = make_identity()
-        self._recorder = EventRecorder(PROJECT, identity, self._writes, telemetry, clock, on_death)
+        self._recorder = EventRecorder(PROJECT, identity, self._reports, telemetry, clock, on_death)
         self._elector: Elector | None = None
         if election.enabled:
             timing = Timing(election.lease_duration_s, election.renew_deadline_s, election.retry_period_s)
@@ -150,6 +153,7 @@ class Leading:
 
     def _stop_recorder(self, deadline: Deadline) -> None:
         self._recorder.stop(Deadline.after(min(RECORDER_LEAVES_WITHIN_S, deadline.remaining_s()), deadline.clock))
+        self._reports.close()
         self._writes.close()
 
 

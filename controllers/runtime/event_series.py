@@ -23,7 +23,7 @@ SERIES_ENDS_AFTER_S = 360.0
 SERIES_WRITE_S = 300.0
 BURST = 25
 REFILL_S = 300.0
-KEPT = 4096  # series and buckets; the ones unused for longest are forgotten
+KEPT = 16384  # series and buckets, a few kinds of news for each of 5,000 nodes; the ones unused for longest are forgotten
 NOTE_LIMIT_BYTES = 1024
 _NAME_LIMIT = 230  # leaves room for the suffix in the 253 characters of a name
 
