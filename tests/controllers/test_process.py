@@ -266,3 +266,16 @@ def test_a_pipe_among_the_local_files_is_a_fault_and_not_a_wait(tmp_path: Path) 
 
     assert done.returncode == 1
     assert "x.yaml: not a regular file" in done.stderr
+
+
+@pytest.mark.parametrize("oddity", ["1" * 400, '{"a": 1, "a": 2}', "[" * 300 + "]" * 300])
+def test_an_odd_review_gets_the_very_bytes_of_the_server_offline(served: Served, tmp_path: Path, oddity: str) -> None:
+    body = review("1-node-taint.yaml").replace(b'"dryRun": false', f'"options": {oddity}, "dryRun": false'.encode())
+    file = tmp_path / "review.json"
+    file.write_bytes(body)
+    words = ["review", "--local", str(EXAMPLE), "--config", str(EXAMPLE / "gatehouse.yaml"), "-o", "json", str(file)]
+
+    offline = subprocess.run([sys.executable, "-m", "controllers", *words], cwd=ROOT, capture_output=True, timeout=LIMIT_S)
+
+    assert offline.stdout == post(served, body).body + b"\n"
+    assert offline.returncode == 0

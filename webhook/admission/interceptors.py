@@ -4,7 +4,7 @@ An exchange starts with what the transport knows (`call.Call`) and gathers what 
 request, answer. Order, outermost first (`gate.Gate` builds it):
 
     observe      latency and status by service, decisions by reason
-    recover      AdmissionError -> its status; any other exception -> 500, never a denial; one log line each
+    recover      AdmissionError -> its status; any other exception -> 500, never a denial; log lines, throttled
     route        path -> service                                                            404, 405
     deadline     `?timeout=` counted from accept, less a margin                             504
     admit        drain, caches that the service reads, in-flight limit                      503

@@ -144,6 +144,7 @@ class Certificates:
             self._complain(error, str(error))
             return False
         if pair == self._settled:
+            self._watch_expiry()
             return False
         try:
             self._serve(pair)

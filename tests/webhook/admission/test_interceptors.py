@@ -292,3 +292,19 @@ def test_what_could_not_be_decided_is_one_line_in_the_log(caplog: pytest.LogCapt
         gate_of(service_of(Crash())).answer(call())
 
     assert [record.levelname for record in caplog.records] == ["WARNING", "ERROR"]
+
+
+def test_a_flood_of_faults_is_no_flood_of_lines(caplog: pytest.LogCaptureFixture) -> None:
+    clock = SteppingClock()
+    gate = gate_of(service_of(Label()), clock=clock)
+
+    with caplog.at_level("INFO", logger="gatehouse"):
+        for _ in range(100):
+            gate.answer(call(path="/nothing/here"))
+        gate.answer(call(body=b"{"))  # another kind is still told
+        lines = len(caplog.records)
+        clock.now_s += 10
+        gate.answer(call(path="/nothing/here", accepted_s=clock.now_s))
+
+    assert lines == 11
+    assert caplog.records[-1].facts["held_back"] == 90
