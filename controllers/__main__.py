@@ -14,9 +14,9 @@ def main() -> int:
     """
     signal.signal(signal.SIGINT, lambda number, frame: sys.exit(128 + number))
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    from controllers import cli
+    from controllers.cli.main import main as run
 
-    return cli.main()
+    return run()
 
 
 if __name__ == "__main__":

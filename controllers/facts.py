@@ -1,6 +1,6 @@
 """Where the facts of a process come from: watch caches of a cluster, or files.
 
-Both give a `webhook.admission.cluster.Cluster` and say which caches have synced. Threads: `start` and `stop` by the supervisor,
+Both give a `webhook.cluster.Cluster` and say which caches have synced. Threads: `start` and `stop` by the supervisor,
 the rest by anyone.
 """
 
@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
-from controllers.config_election import ClientConnectionSection
+from controllers.config.election import ClientConnectionSection
 from controllers.local import LocalCluster
 from controllers.runtime.informer import Informer
 from controllers.runtime.lister import NodeLister, PodLister
 from controllers.runtime.projection import nodes_resource, pods_resource
 from controllers.runtime.rest import Limits, RestClient
-from webhook.admission.cluster import Cluster, NodeFacts
 from webhook.admission.service import NODES_CACHE, PODS_CACHE
 from webhook.clock import Clock, Deadline
+from webhook.cluster import Cluster, NodeFacts
 from webhook.objects.meta import Json
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry

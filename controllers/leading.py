@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from controllers.config import Configuration
+from controllers.config.document import Configuration
 from controllers.edge_health.controller import edge_health
 from controllers.edge_health.plan import Duties
 from controllers.facts import WatchedFacts

@@ -1,6 +1,6 @@
 """Local mode: the cluster's nodes and pods read from a folder of files, and read again when the files change.
 
-Implements `webhook.admission.cluster.Nodes` and `Pods`. Every *.yaml, *.yml and *.json below the folder, in path order; hidden
+Implements `webhook.cluster.Nodes` and `Pods`. Every *.yaml, *.yml and *.json below the folder, in path order; hidden
 files and folders are left out (a mounted ConfigMap keeps its copies in `..data`). Kinds that no rule reads are passed over.
 A file that breaks keeps its last good objects and is named with its line in the log.
 
@@ -20,8 +20,8 @@ import attrs
 
 from controllers.runtime.errors import UndecodableObject
 from controllers.runtime.projection import node_facts_from_object, pod_facts_from_object
-from webhook.admission.cluster import Cluster, NodeFacts, PodFacts
 from webhook.clock import Clock, Deadline
+from webhook.cluster import Cluster, NodeFacts, PodFacts
 from webhook.logs import get_log
 from webhook.objects.documents import DocumentError, objects, read_documents
 from webhook.objects.votes import VotePolicy

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
-from controllers.config import Configuration
-from controllers.config_address import Address
-from controllers.config_webhook import CertificateSource as Source
+from controllers.config.address import Address
+from controllers.config.document import Configuration
+from controllers.config.webhook import CertificateSource as Source
 from controllers.facts import ClusterFacts, FileFacts, WatchedFacts
 from controllers.leading import Leading
 from controllers.probes import Check, Probes, health_application, metrics_application

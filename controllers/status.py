@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from webhook.admission.cluster import NodeFacts, Status
+from webhook.cluster import NodeFacts, Status
 from webhook.logs import get_log
 from webhook.objects.meta import Json
 from webhook.objects.votes import VotePolicy, guard

@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from controllers.cli_review import describe
+from controllers.cli.review import describe
 from webhook.admission.registry import path_for
 from webhook.objects.documents import read_documents
 

@@ -22,8 +22,8 @@ from controllers.runtime.limiters import ExponentialPerKey, Limiter, LongestOf, 
 from controllers.runtime.lister import PodLister
 from controllers.runtime.reconcile import Key, Leadership
 from controllers.runtime.store import Change, Deletion, Update
-from webhook.admission.cluster import NodeFacts, PodFacts, Status
 from webhook.clock import Clock
+from webhook.cluster import NodeFacts, PodFacts, Status
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from controllers.edge_health.plan import LetPodGo, RestorePod, is_published, was_marked
 from controllers.runtime.projection import pod_facts_from_object
-from webhook.admission.cluster import Status
+from webhook.cluster import Status
 from webhook.names import READY
 from webhook.objects import conditions, meta, nodes
 from webhook.objects.meta import Json

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from controllers.edge_health.plan import Cause
 from controllers.runtime.events import Announcer, Reference
-from webhook.admission.cluster import NodeFacts
+from webhook.cluster import NodeFacts
 from webhook.logs import get_log
 from webhook.names import NO_EXECUTE, UNREACHABLE_TAINT, Reason
 from webhook.objects.votes import Guard

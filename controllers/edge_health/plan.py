@@ -36,7 +36,7 @@ from enum import StrEnum
 
 import attrs
 
-from webhook.admission.cluster import NodeFacts, PodFacts, Status
+from webhook.cluster import NodeFacts, PodFacts, Status
 from webhook.names import NO_EXECUTE, UNREACHABLE_TAINT, Reason
 from webhook.objects.votes import Guard, VotePolicy, guard
 

@@ -40,8 +40,8 @@ from controllers.runtime.freshness import OwnWrites
 from controllers.runtime.projection import node_facts_from_object
 from controllers.runtime.reconcile import Context, Done, Key, Outcome, RequeueAfter
 from controllers.runtime.resource import Json, Params
-from webhook.admission.cluster import NodeFacts, Pods
 from webhook.clock import Clock
+from webhook.cluster import NodeFacts, Pods
 from webhook.logs import get_log
 from webhook.objects.votes import VotePolicy, guard
 from webhook.telemetry import Telemetry

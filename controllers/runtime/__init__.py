@@ -9,7 +9,7 @@ memory only; `rest`, `reflector`, `controller`, `elector` and `events` own the s
     reflector  the thread that performs the machine's effects
     store      indexed facts in memory
     informer   reflector + store + handlers
-    lister     what admission rules ask (`webhook.admission.cluster`)
+    lister     what admission rules ask (`webhook.cluster`)
 
     workqueue  keys to work on; `limiters` say when a failed one comes again
     reconcile  one pass over one key: its context, its outcomes, its interceptors

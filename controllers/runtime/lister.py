@@ -17,8 +17,8 @@ from controllers.runtime.errors import ApiError, NotFound, TimedOut, Undecodable
 from controllers.runtime.informer import Informer
 from controllers.runtime.projection import BY_NODE, nodes_resource
 from controllers.runtime.resource import Getter
-from webhook.admission.cluster import NodeFacts, PodFacts
 from webhook.clock import Clock, Deadline
+from webhook.cluster import NodeFacts, PodFacts
 from webhook.logs import get_log
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry
@@ -31,7 +31,7 @@ CONFIRM_KEPT_NODES = 1024
 
 
 class PodLister:
-    """Implements `webhook.admission.cluster.Pods`."""
+    """Implements `webhook.cluster.Pods`."""
 
     def __init__(self, informer: Informer[PodFacts]) -> None:
         self._store = informer.store
@@ -44,7 +44,7 @@ class PodLister:
 
 
 class NodeLister:
-    """Implements `webhook.admission.cluster.Nodes`."""
+    """Implements `webhook.cluster.Nodes`."""
 
     def __init__(
         self, informer: Informer[NodeFacts], client: Getter, policy: VotePolicy, clock: Clock, telemetry: Telemetry

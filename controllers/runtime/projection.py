@@ -15,7 +15,7 @@ import msgspec
 
 from controllers.runtime.decoding import Projected, StructProjection
 from controllers.runtime.resource import Item, Json, Resource
-from webhook.admission.cluster import NodeFacts, PodFacts, Status, Taint
+from webhook.cluster import NodeFacts, PodFacts, Status, Taint
 from webhook.names import CONTAINERS_READY, READY
 from webhook.objects.meta import parse_time_s
 from webhook.objects.votes import VotePolicy

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import sys
 
-from controllers.cli import main
+from controllers.cli.main import main
 from controllers.runtime.election import State
 from controllers.runtime.elector import Elector, LeaseGuard
 from webhook.clock import Deadline

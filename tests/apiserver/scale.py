@@ -33,8 +33,8 @@ from tests.cluster.components import APISERVER_PORT, CONTROLLER_MANAGER
 from tests.cluster.network import ADDRESS
 from tests.server.balancer import Balancer
 from tests.server.figures import Figures
-from webhook.admission.cluster import NodeFacts
 from webhook.clock import Deadline, SystemClock
+from webhook.cluster import NodeFacts
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry
 

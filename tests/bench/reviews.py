@@ -18,7 +18,7 @@ import attrs
 
 from tests.bench import objects
 from tests.bench.objects import Json
-from webhook.admission.cluster import Cluster, Status
+from webhook.cluster import Cluster, Status
 from webhook.testing.facts import cluster as facts_given_by_hand
 from webhook.testing.facts import node_facts, pod_facts
 

@@ -11,8 +11,8 @@ import pytest
 
 from controllers.local import POLL_INTERVAL_S, THREAD_NAME, LocalCluster, LocalError
 from controllers.testing import FakeClock
-from webhook.admission.cluster import Status, Vote
 from webhook.clock import Deadline
+from webhook.cluster import Status, Vote
 from webhook.objects.votes import VotePolicy
 
 NODE = """\

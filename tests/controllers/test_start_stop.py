@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from controllers.config import parse
+from controllers.config.document import parse
 from controllers.process import LEAVE_WITHIN_S, Options, Process
 from controllers.testing import FakeApi
 from controllers.testing.answers import status

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controllers.status import collect, describe, silent_nodes
-from webhook.admission.cluster import Status, Vote
+from webhook.cluster import Status, Vote
 from webhook.objects.votes import VotePolicy
 from webhook.testing.facts import node_facts
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import controllers.process
 import webhook.serving.server
-from controllers.cli import main
+from controllers.cli.main import main
 from webhook.admission.interceptors import Admit
 from webhook.admission.service import BoundService
 from webhook.clock import Deadline

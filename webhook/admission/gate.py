@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from webhook.admission.call import Call, Exchange, Reply
-from webhook.admission.cluster import Cluster
 from webhook.admission.interceptors import (
     Admit,
     Authenticate,
@@ -28,6 +27,7 @@ from webhook.admission.registry import SERVICES
 from webhook.admission.service import BoundService, Service
 from webhook.admission.settings import Settings
 from webhook.clock import Clock
+from webhook.cluster import Cluster
 from webhook.telemetry import Telemetry
 
 Interceptor = Callable[[Exchange, Handler], Reply]

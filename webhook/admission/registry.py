@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.admission.cluster import Cluster
 from webhook.admission.review import Operations
 from webhook.admission.service import NODES_CACHE, PODS_CACHE, Entry, Match, Rule, Service
 from webhook.admission.settings import Settings
+from webhook.cluster import Cluster
 from webhook.features.endpoints import KeepAddressesReady
 from webhook.features.node_taint import DropUnreachableTaint
 from webhook.features.pod_status import KeepPodReady

@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Protocol
 
 import attrs
 
-from webhook.admission.cluster import Cluster
 from webhook.admission.draft import Draft
 from webhook.admission.review import AdmissionRequest, AdmissionResponse, Denial, Operations, User
 from webhook.admission.settings import Settings
 from webhook.clock import Deadline
+from webhook.cluster import Cluster
 from webhook.errors import BadRequest
 from webhook.names import Reason
 

@@ -21,10 +21,10 @@ from typing import ClassVar
 
 import attrs
 
-from webhook.admission.cluster import NodeFacts, Nodes, PodFacts, Pods, Status
 from webhook.admission.draft import Draft
 from webhook.admission.review import AdmissionRequest
 from webhook.admission.service import Context, Verdict
+from webhook.cluster import NodeFacts, Nodes, PodFacts, Pods, Status
 from webhook.names import Reason
 from webhook.objects import meta
 from webhook.objects.endpoints import Address, ready_in_endpoints, ready_in_slice, slice_address, subset_address

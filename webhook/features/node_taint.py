@@ -14,10 +14,10 @@ from typing import ClassVar
 
 import attrs
 
-from webhook.admission.cluster import Status
 from webhook.admission.draft import Draft
 from webhook.admission.review import AdmissionRequest
 from webhook.admission.service import Context, Verdict
+from webhook.cluster import Status
 from webhook.names import NO_EXECUTE, NODES_GROUP, UNREACHABLE_TAINT, Reason
 from webhook.objects import nodes
 from webhook.objects.votes import VotePolicy, guard

@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 
 import attrs
 
-from webhook.admission.cluster import NodeFacts, Nodes, Status
 from webhook.admission.draft import Draft
 from webhook.admission.review import AdmissionRequest
 from webhook.admission.service import Context, Verdict
+from webhook.cluster import NodeFacts, Nodes, Status
 from webhook.names import CONTAINERS_READY, NODES_GROUP, READY, Reason
 from webhook.objects import conditions, meta
 from webhook.objects.votes import VotePolicy, guard, vouched

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from webhook.admission.cluster import Status
+from webhook.cluster import Status
 from webhook.objects import meta
 
 _STATUSES = {status.value: status for status in Status}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from webhook.admission.cluster import NodeFacts, Taint
+from webhook.cluster import NodeFacts, Taint
 from webhook.names import NO_EXECUTE, READY, UNREACHABLE_TAINT
 from webhook.objects import conditions, meta
 from webhook.objects.votes import VotePolicy

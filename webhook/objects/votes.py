@@ -14,7 +14,7 @@ from enum import StrEnum
 import attrs
 import msgspec
 
-from webhook.admission.cluster import NodeFacts, Status, Vote
+from webhook.cluster import NodeFacts, Status, Vote
 from webhook.names import SUPEREDGE_UNHEALTHY_ANNOTATION, VOTE_ANNOTATION, Reason
 from webhook.objects.meta import parse_time_s
 from webhook.objects.selectors import Selector

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
-from webhook.admission.cluster import Cluster, NodeFacts, PodFacts, Status, Vote
 from webhook.clock import Deadline
+from webhook.cluster import Cluster, NodeFacts, PodFacts, Status, Vote
 
 
 @attrs.define

@@ -22,12 +22,12 @@ import attrs
 import msgspec
 
 from webhook.admission.call import Call, Reply
-from webhook.admission.cluster import Cluster, NodeFacts, PodFacts, Status, Vote
 from webhook.admission.gate import Gate
 from webhook.admission.review import VERSIONS
 from webhook.admission.settings import Settings
 from webhook.admission.verify import apply
 from webhook.clock import Clock
+from webhook.cluster import Cluster, NodeFacts, PodFacts, Status, Vote
 from webhook.objects.documents import read_documents
 from webhook.objects.durations import parse_duration_s
 from webhook.objects.meta import Json, parse_time_s

@@ -17,7 +17,7 @@ from controllers.runtime.resource import Params
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
 from tests.controllers.edge_health.builders import WALL_S, Json
-from webhook.admission.cluster import NodeFacts, PodFacts
+from webhook.cluster import NodeFacts, PodFacts
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry
 

@@ -10,7 +10,7 @@ from controllers.edge_health.mending import has_status, ready_operations, taint_
 from controllers.edge_health.plan import Cause, LetPodGo, RestorePod
 from controllers.testing.patches import PatchRefused, json_patch
 from tests.controllers.edge_health.builders import EVICTING, OTHER, TWIN, WALL_S, Json, at, condition, node, pod
-from webhook.admission.cluster import Status
+from webhook.cluster import Status
 
 RESTORE = RestorePod("shop", "web-1", "uid-1", Cause.GUARDED)
 FORGOTTEN = RestorePod("shop", "web-1", "uid-1", Cause.FORGOTTEN)

@@ -14,9 +14,9 @@ from controllers.edge_health.plan import Cause, LetPodGo, RestorePod
 from controllers.testing.patches import json_patch
 from tests.controllers.edge_health.builders import EVICTING, TWIN, WALL_S, Json, node, pod
 from webhook.admission.call import Call
-from webhook.admission.cluster import NodeFacts, Status, Vote
 from webhook.admission.gate import Gate
 from webhook.admission.settings import Settings
+from webhook.cluster import NodeFacts, Status, Vote
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry
 from webhook.testing.facts import cluster, node_facts

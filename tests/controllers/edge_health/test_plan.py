@@ -19,7 +19,7 @@ from controllers.edge_health.plan import (
     RestorePod,
     plan,
 )
-from webhook.admission.cluster import NodeFacts, PodFacts, Status, Taint, Vote
+from webhook.cluster import NodeFacts, PodFacts, Status, Taint, Vote
 from webhook.names import Reason
 from webhook.objects.selectors import Selector
 from webhook.objects.votes import Protocol, VotePolicy

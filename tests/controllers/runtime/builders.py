@@ -12,8 +12,8 @@ from controllers.runtime.reflector import Reflector
 from controllers.runtime.resource import Added, Item, ListWatch, Removed, Resource
 from controllers.runtime.watch import WatchPolicy
 from controllers.testing import FakeClock
-from webhook.admission.cluster import NodeFacts, PodFacts
 from webhook.clock import Clock
+from webhook.cluster import NodeFacts, PodFacts
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry
 

@@ -20,7 +20,7 @@ from controllers.runtime.watch import WatchPolicy
 from controllers.testing import FakeClock, Objects
 from controllers.testing.objects import Refusal, Target
 from tests.controllers.runtime.builders import informer, node
-from webhook.admission.cluster import NodeFacts
+from webhook.cluster import NodeFacts
 
 NAMES = ("a", "b", "c", "d", "e")
 STATUSES = ("True", "False", "Unknown")

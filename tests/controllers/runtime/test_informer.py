@@ -16,8 +16,8 @@ from controllers.runtime.watch import WatchPolicy
 from controllers.testing import FakeApi, FakeClock
 from controllers.testing.answers import status
 from tests.controllers.runtime.builders import PODS, informer, node, pod
-from webhook.admission.cluster import NodeFacts, Status
 from webhook.clock import Deadline, SystemClock
+from webhook.cluster import NodeFacts, Status
 from webhook.telemetry import Telemetry
 
 Follow = Callable[..., Informer[Any]]

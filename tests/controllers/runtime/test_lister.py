@@ -12,8 +12,8 @@ from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
 from controllers.testing.answers import Exchange, body, hang, status
 from tests.controllers.runtime.builders import PODS, informer, node, pod
-from webhook.admission.cluster import Nodes, Pods, Status, Vote
 from webhook.clock import Deadline, SystemClock
+from webhook.cluster import Nodes, Pods, Status, Vote
 from webhook.names import VOTE_ANNOTATION
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry

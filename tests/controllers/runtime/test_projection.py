@@ -18,7 +18,7 @@ from controllers.runtime.projection import (
 )
 from controllers.runtime.resource import Added, Bookmark, Removed, Skipped
 from tests.controllers.runtime.builders import NODES, PODS, Json, bookmark, event, node, pod
-from webhook.admission.cluster import NodeFacts, PodFacts, Status, Taint, Vote
+from webhook.cluster import NodeFacts, PodFacts, Status, Taint, Vote
 from webhook.names import VOTE_ANNOTATION
 from webhook.objects.votes import Protocol, VotePolicy
 

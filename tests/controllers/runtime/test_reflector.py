@@ -21,8 +21,8 @@ from controllers.runtime.watch import WatchPolicy
 from controllers.testing import FakeApi, FakeClock
 from controllers.testing.answers import Exchange, body, cut, drip, hang, status, stream
 from tests.controllers.runtime.builders import PAGES, Recorder, bookmark, event, node, pod, reflector
-from webhook.admission.cluster import NodeFacts
 from webhook.clock import SystemClock
+from webhook.cluster import NodeFacts
 from webhook.telemetry import Telemetry
 
 STREAMS = WatchPolicy()

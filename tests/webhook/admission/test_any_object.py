@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from webhook.admission.call import Call
-from webhook.admission.cluster import Status
 from webhook.admission.gate import Gate
 from webhook.admission.settings import Settings
 from webhook.admission.verify import apply
+from webhook.cluster import Status
 from webhook.telemetry import Telemetry
 from webhook.testing import facts, golden
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.admission.cluster import Status, Vote
+from webhook.cluster import Status, Vote
 from webhook.names import Reason
 from webhook.objects.selectors import Selector
 from webhook.objects.votes import Protocol, VotePolicy, guard, vouched

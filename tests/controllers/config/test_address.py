@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controllers.config_address import Address
+from controllers.config.address import Address
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import attrs
 
-from controllers.config_decoder import Rule, choice, duration, flag, selector, setting, text
+from controllers.config.decoder import Rule, choice, duration, flag, selector, setting, text
 from webhook.objects.selectors import Selector, key_fault
 from webhook.objects.votes import Protocol, VotePolicy
 

@@ -22,7 +22,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
-from controllers.config_address import Address
+from controllers.config.address import Address
 from webhook.objects.durations import format_duration_s, parse_duration_s
 from webhook.objects.selectors import Selector, SelectorError, dotted, json_type
 from webhook.objects.sources import Document, Path

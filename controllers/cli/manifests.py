@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from controllers.cli_usage import UsageError, configuration
-from controllers.config_flags import add_config_flag
+from controllers.cli.usage import UsageError, configuration
+from controllers.config.flags import add_config_flag
 from webhook.admission.configurations import ClientConfig, configurations
 from webhook.admission.registry import SERVICES
 from webhook.objects.documents import write_yaml

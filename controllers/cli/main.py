@@ -17,7 +17,7 @@ from typing import Final
 
 import attrs
 
-from controllers.cli_usage import UsageError
+from controllers.cli.usage import UsageError
 from controllers.version import version
 from webhook.logs import ROOT
 from webhook.names import PROJECT
@@ -35,11 +35,11 @@ class _Command:
 
 
 _COMMANDS: Final = (
-    _Command("serve", "controllers.cli_serve", "answer admission reviews until stopped"),
-    _Command("review", "controllers.cli_review", "decide admission reviews from files, as the server would"),
-    _Command("manifests", "controllers.cli_manifests", "print the webhook configurations for kubectl apply"),
-    _Command("status", "controllers.cli_status", "show what a running process knows"),
-    _Command("version", "controllers.cli", "print the version"),
+    _Command("serve", "controllers.cli.serve", "answer admission reviews until stopped"),
+    _Command("review", "controllers.cli.review", "decide admission reviews from files, as the server would"),
+    _Command("manifests", "controllers.cli.manifests", "print the webhook configurations for kubectl apply"),
+    _Command("status", "controllers.cli.status", "show what a running process knows"),
+    _Command("version", "controllers.cli.main", "print the version"),
 )
 
 EXAMPLES: Final = """\

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
-from controllers.config_decoder import (
+from controllers.config.decoder import (
     ConfigurationError,
     Decoder,
     Fault,
@@ -29,9 +29,9 @@ from controllers.config_decoder import (
     section,
     setting,
 )
-from controllers.config_election import ClientConnectionSection, LeaderElectionSection
-from controllers.config_votes import VotesSection
-from controllers.config_webhook import ClientAuthMode, MetricsSection, ProbesSection, WebhookSection
+from controllers.config.election import ClientConnectionSection, LeaderElectionSection
+from controllers.config.votes import VotesSection
+from controllers.config.webhook import ClientAuthMode, MetricsSection, ProbesSection, WebhookSection
 from webhook.admission.settings import Settings
 from webhook.names import API_VERSION, CONFIG_KIND
 from webhook.objects.documents import Document, DocumentError, read_documents

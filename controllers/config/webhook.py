@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import attrs
 
-from controllers.config_address import Address
-from controllers.config_decoder import Rule, address, choice, duration, flag, integer, section, setting, text, texts
+from controllers.config.address import Address
+from controllers.config.decoder import Rule, address, choice, duration, flag, integer, section, setting, text, texts
 from webhook.admission.settings import Settings
 from webhook.serving.limits import ServerLimits
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from controllers.config import Configuration, ConfigurationError, Override, load, parse
-from controllers.config_address import Address
-from controllers.config_webhook import CertificateSource, ClientAuthMode
+from controllers.config.address import Address
+from controllers.config.document import Configuration, ConfigurationError, Override, load, parse
+from controllers.config.webhook import CertificateSource, ClientAuthMode
 from webhook.admission.settings import Settings
 from webhook.objects.documents import write_yaml
 from webhook.objects.selectors import Selector

@@ -15,10 +15,10 @@ from typing import Any, Final
 import attrs
 import msgspec
 
-from controllers.cli_text import describe, subject, wants_colour
-from controllers.cli_usage import UsageError, configuration
-from controllers.config import Configuration
-from controllers.config_flags import add_config_flag
+from controllers.cli.text import describe, subject, wants_colour
+from controllers.cli.usage import UsageError, configuration
+from controllers.config.document import Configuration
+from controllers.config.flags import add_config_flag
 from controllers.local import LocalCluster, LocalError
 from webhook.admission.call import Call, Reply, failure
 from webhook.admission.gate import Gate

@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 from typing import Final
 
-from controllers.cli_usage import UsageError
+from controllers.cli.usage import UsageError
 from controllers.status import describe
 
 EXAMPLES: Final = """\

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Final
 
-from controllers.cli_usage import UsageError, configuration
-from controllers.config import LogFormat
-from controllers.config_flags import add_config_flag, add_override_flags, overrides
+from controllers.cli.usage import UsageError, configuration
+from controllers.config.document import LogFormat
+from controllers.config.flags import add_config_flag, add_override_flags, overrides
 from webhook.logs import configure_logging
 
 EXAMPLES: Final = """\

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 import attrs
 
-from controllers.config_decoder import Rule, duration, flag, integer, number, setting, text
+from controllers.config.decoder import Rule, duration, flag, integer, number, setting, text
 
 JITTER: Final = 1.2  # client-go's JitterFactor: a retry waits up to this many retry periods
 

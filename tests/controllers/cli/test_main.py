@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from controllers.cli import main
-from controllers.config import load
-from controllers.config_flags import add_override_flags, overrides
+from controllers.cli.main import main
+from controllers.config.document import load
+from controllers.config.flags import add_override_flags, overrides
 from webhook.objects.documents import read_documents
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "edge-health"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controllers.cli_text import describe, subject
+from controllers.cli.text import describe, subject
 
 
 def test_names_from_strangers_do_not_steer_the_terminal() -> None:

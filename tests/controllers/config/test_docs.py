@@ -9,12 +9,12 @@ from typing import Any
 
 import attrs
 
-from controllers.config import Configuration, parse
-from controllers.config_decoder import key_of
-from controllers.config_flags import add_override_flags
+from controllers.config.decoder import key_of
+from controllers.config.document import Configuration, parse
+from controllers.config.flags import add_override_flags
 from webhook.objects.documents import read_documents
 
-TEXT = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
+TEXT = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
 SHOWN = next(block for block in re.findall(r"```yaml\n(.*?)```", TEXT, re.S) if "kind: GatehouseConfiguration" in block)
 
 

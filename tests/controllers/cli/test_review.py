@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from controllers.cli import main
-from controllers.cli_text import describe, subject, wants_colour
+from controllers.cli.main import main
+from controllers.cli.text import describe, subject, wants_colour
 from webhook.admission.call import Call
-from webhook.admission.cluster import Cluster
 from webhook.admission.gate import Gate
 from webhook.admission.settings import Settings
 from webhook.clock import SystemClock
+from webhook.cluster import Cluster
 from webhook.objects.documents import write_yaml
 from webhook.telemetry import Telemetry
 from webhook.testing import facts
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "edge-health"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "edge-health"
 LOCAL = ["--local", str(EXAMPLE), "--config", str(EXAMPLE / "gatehouse.yaml")]
 
 TAINTED = {

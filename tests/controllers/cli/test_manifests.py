@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import trustme
 
-from controllers.cli import main
+from controllers.cli.main import main
 from webhook.admission.configurations import ClientConfig, configurations
 from webhook.admission.registry import SERVICES
 from webhook.objects.documents import read_documents

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import attrs
 
-from controllers.config_decoder import Override
+from controllers.config.decoder import Override
 from webhook.objects.sources import Path
 
 

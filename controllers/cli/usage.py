@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
-from controllers.config import Configuration, ConfigurationError, Override, load
+from controllers.config.document import Configuration, ConfigurationError, Override, load
 from webhook.objects.sources import Path
 
 

@@ -1,0 +1,1 @@
+"""The configuration: one module per section; `document` puts them together and reads the file."""

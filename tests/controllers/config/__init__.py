@@ -1,0 +1,1 @@
+"""Tests of the configuration: decoding, defaults, and that the docs say the same."""
