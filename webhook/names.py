@@ -17,6 +17,23 @@ APP_LABEL = "app.kubernetes.io/name"
 VOTE_ANNOTATION = "superedgehealth/node-health"
 SUPEREDGE_UNHEALTHY_ANNOTATION = "nodeunhealth"
 
+# Sidecars. The first three come from published injectors that people migrate from; ours have our domain.
+INJECT = "sidecar-injector/inject"  # pod annotation or label: "true", "false"
+OPT_IN_NAMESPACE_LABEL = "sidecar-injector"  # "enabled": pods of the namespace may ask
+INJECTED_NAMESPACE_LABEL = "pod-admission-webhook-injection"  # "enabled": every pod of the namespace gets the default entries
+INJECT_ENTRIES = "gatehouse.dev/inject"  # pod or namespace annotation, pod label: names of entries, or "false"
+MUTATE_LABEL = "gatehouse.dev/mutate"  # namespace label: "disabled" keeps every pod of it as it is
+SIDECARS_LABEL = "gatehouse.dev/sidecars"  # ConfigMap label: "true" makes each key an entry
+INJECTED = "gatehouse.dev/injected"  # pod annotation, written by us: what was injected
+OVERRIDE_PREFIX = ".sidecar.gatehouse.dev/"  # pod annotation <container>.sidecar.gatehouse.dev/<field>
+ARTICLE_CONFIG_MAP = "envoy-initializer"
+ARTICLE_KEY = "config"
+DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"  # kubernetes.io/docs: what kubectl logs and exec mean
+ENABLED, DISABLED = "enabled", "disabled"
+
+# Requests.
+TUNED = "gatehouse.dev/tuned"  # pod annotation, written by us: what each request was, and what was made of it
+
 # kubernetes.io/docs/reference/labels-annotations-taints: set by the node lifecycle controller while Ready is Unknown.
 UNREACHABLE_TAINT = "node.kubernetes.io/unreachable"
 NO_EXECUTE = "NoExecute"
@@ -58,3 +75,87 @@ class Reason(StrEnum):
     GUARD_ENDED = "GuardEnded"
     PODS_RESTORED = "PodsRestored"
     PODS_LET_GO = "PodsLetGo"
+
+    # sidecars: who gets them
+    INJECTED = "Injected"
+    ALREADY_INJECTED = "AlreadyInjected"
+    NOT_ASKED = "NotAsked"  # nobody asks for a sidecar
+    OPTED_OUT = "OptedOut"  # the pod or its namespace says no
+    HOST_NETWORK = "HostNetwork"  # the sidecar would share the node's network
+    MIRROR_POD = "MirrorPod"
+    SYSTEM_NAMESPACE = "SystemNamespace"
+    OWN_OBJECT = "OwnObject"
+    WINDOWS_POD = "WindowsPod"
+    NAMESPACE_NOT_ENABLED = "NamespaceNotEnabled"  # no label of the namespace brings its pods to us
+    MUTATE_DISABLED = "MutateDisabled"  # the namespace is labelled so
+    NAMESPACE_UNKNOWN = "NamespaceUnknown"
+    INVALID_VALUE = "InvalidValue"  # an annotation or label that says neither yes nor no
+    ENTRY_MISSING = "EntryMissing"  # nobody defines the entry
+    ENTRY_BROKEN = "EntryBroken"  # it has never been good
+    ENTRY_MENDED = "EntryMended"  # it was, and is sound again
+    WRONG_LEVEL = "WrongLevel"  # asked for on the workload instead of its template
+
+    # sidecars: what happened while injecting
+    NAME_CONFLICT = "NameConflict"
+    PORT_CONFLICT = "PortConflict"
+    MOUNT_CONFLICT = "MountConflict"
+    VARIABLE_CONFLICT = "VariableConflict"
+    VOLUME_CONFLICT = "VolumeConflict"
+    METADATA_CONFLICT = "MetadataConflict"
+    ANCHOR_MISSING = "AnchorMissing"
+    PLACEHOLDER_UNRESOLVED = "PlaceholderUnresolved"
+    INVALID_OVERRIDE = "InvalidOverride"
+    JOB_NEVER_ENDS = "JobNeverEnds"
+    NATIVE_SIDECAR_UNSUPPORTED = "NativeSidecarUnsupported"  # a node's kubelet does not run what the entry needs
+    HOST_ALIAS_CONFLICT = "HostAliasConflict"
+
+    # sidecars: what the cluster will say
+    POD_SECURITY = "PodSecurity"
+    LIMIT_RANGE = "LimitRange"
+    QUOTA = "Quota"
+    POD_RESOURCES = "PodResources"
+    CONFIG_MAP_MISSING = "ConfigMapMissing"
+    REPAIRED = "Repaired"
+
+    # sidecars: what the coverage controller tells
+    SIDECAR_MISSING = "SidecarMissing"  # pods run without a sidecar that they should carry
+    POD_EVICTED = "PodEvicted"
+    EVICTION_IN_VAIN = "EvictionInVain"  # the pod that came in its place is bare, too
+
+    # bounds
+    WITHIN_LIMITS = "WithinLimits"
+    OUT_OF_LIMITS = "OutOfLimits"  # a request, a limit or their ratio
+    AMOUNT_DOUBTFUL = "AmountDoubtful"  # probably mistyped: 400m of memory
+    CREATOR_ALLOWED = "CreatorAllowed"
+    CREATOR_NOT_ALLOWED = "CreatorNotAllowed"
+    COMPLIANT = "Compliant"
+    PRIVILEGE = "Privilege"  # privileged, or a Windows host process
+    PRIVILEGE_ESCALATION = "PrivilegeEscalation"
+    HOST_NAMESPACE = "HostNamespace"  # the node's network, processes or IPC
+    HOST_PATH = "HostPath"
+    HOST_PORT = "HostPort"
+    CAPABILITY = "Capability"
+    RUNS_AS_ROOT = "RunsAsRoot"
+    IMAGE_SOURCE = "ImageSource"  # a registry or repository that nobody listed
+    IMAGE_TAG = "ImageTag"
+    LABEL_REQUIRED = "LabelRequired"
+
+    # defaults and tuning
+    DEFAULTED = "Defaulted"
+    DEFAULT_LEFT_OUT = "DefaultLeftOut"  # it could not be filled in, or the API server would refuse the pod with it
+    TUNED = "Tuned"
+    GUARANTEED = "Guaranteed"  # requests are limits: lower ones would cost the pod its quality of service
+    CRITICAL_POD = "CriticalPod"  # of a priority class of the system
+    CAPACITY_UNKNOWN = "CapacityUnknown"  # not all nodes and pods are known yet, or no node takes pods
+
+    # database instances
+    CLAIM_TAKEN = "ClaimTaken"  # another instance says that the claim is its own
+    VOLUMES_WILL_GO = "VolumesWillGo"
+    VOLUMES_WILL_STAY = "VolumesWillStay"
+    CACHE_NOT_SYNCED = "CacheNotSynced"
+    DELETION_WAITS = "DeletionWaits"
+    DELETION_TIMED_OUT = "DeletionTimedOut"
+    VOLUMES_GONE = "VolumesGone"
+    CLAIMS_SHARED = "ClaimsShared"
+    SPEC_INVALID = "SpecInvalid"
+    SNAPSHOT_SKIPPED = "SnapshotSkipped"

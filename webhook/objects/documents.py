@@ -159,26 +159,34 @@ class _Composer:
         self._anchors: dict[str, _Built | None] = {}  # None: begun and not finished
         self._decoded = 0
         self._from_aliases = 0
+        self._span = (0, 0)  # of the root that was yielded last
 
     def documents(self) -> Iterator[Document]:
         """The documents that are not null."""
         for built in self._roots():
             if built.value is not None:
-                yield Document(built.value, self._file, built.mark)
+                yield Document(built.value, self._file, built.mark, span=self._span)
 
     def marks(self) -> Iterator[Mark]:
         """Where every document's values stand."""
         return (built.mark for built in self._roots())
 
     def _roots(self) -> Iterator[_Built]:
+        start = end = 0
         for event in self._events():
+            first, last = event.start_mark.index, event.end_mark.index
+            if not self._frames and isinstance(event, yaml.NodeEvent):
+                start = first
+            # A block's end is where the next token starts, behind comments; its text ends with the last scalar in it.
+            if isinstance(event, yaml.ScalarEvent) or first < last:
+                end = last
             built = self._step(event)
             if built is None:
                 continue
             if self._frames:
                 self._add(self._frames[-1], built)
             else:
-                built.value = self._json(built)
+                built.value, self._span = self._json(built), (start, end)
                 yield built
 
     def _events(self) -> Iterator[Any]:

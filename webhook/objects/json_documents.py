@@ -53,7 +53,7 @@ def read_json(text: str, file: str) -> Iterator[Document]:
         fault = notes.fault or _fault(value, own_text)
         if fault:
             raise BadJson(file, mark.line, mark.column, fault)
-        yield Document(value, file, mark, own_text)
+        yield Document(value, file, mark, own_text, (start, end))
         end = _skip_blank(text, end)
 
 

@@ -85,6 +85,14 @@ def labels_of(obj: Mapping[str, Any]) -> Mapping[str, str]:
     return texts(metadata(obj), "labels", "metadata")
 
 
+def display_name(obj: Mapping[str, Any]) -> str:
+    """The object's name for messages: one that the API server has yet to make up is shown as "web-…"."""
+    meta = metadata(obj)
+    name = text(meta, "name", "metadata")
+    prefix = text(meta, "generateName", "metadata")
+    return name or (f"{prefix}…" if prefix else "(no name)")
+
+
 def is_deleting(obj: Mapping[str, Any]) -> bool:
     """Whether deletion has begun (deletionTimestamp is set)."""
     return bool(text(metadata(obj), "deletionTimestamp", "metadata"))

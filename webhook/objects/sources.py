@@ -44,6 +44,8 @@ class Document:
     file: str
     mark: Mark = attrs.field(repr=False, eq=False)
     json_text: str = ""  # the document's own text when it was JSON, "" when it was YAML
+    # Where its value stands in what `decode_text` gives, from its first character to behind its last; no comments around it.
+    span: tuple[int, int] = attrs.field(default=(0, 0), repr=False, eq=False)
 
     @property
     def line(self) -> int:

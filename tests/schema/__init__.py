@@ -1,0 +1,1 @@
+"""Where webhook/objects/pod_types.json comes from."""

@@ -1,0 +1,322 @@
+"""LimitRanges: what a namespace sets and allows for its containers and pods.
+
+As the API server's LimitRanger: defaults for what a container leaves out, then minimum, maximum and ratio of limit to request,
+for each container and init container and for the pod as a whole. One difference: LimitRanger takes amounts from 2^63 units up
+for anything (Go's Value overflows), here they are as large as they say.
+
+Pure. `from_object` raises ValueError that names the field; what reads pods raises MalformedObject (400).
+Source: kubernetes v1.37.2, plugin/pkg/admission/limitranger/admission.go, pkg/apis/core/v1/defaults.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+import attrs
+
+from webhook.errors import MalformedObject
+from webhook.objects import meta, resources
+from webhook.objects.meta import Json
+from webhook.objects.quantity import NANOS, ZERO, Amounts, Quantity, field_of, in_whole_millis, read_amounts
+from webhook.objects.resources import CPU, MEMORY, Part, PodResources, Resources
+
+CONTAINER, POD = "Container", "Pod"
+_MOST_MILLI_UNITS = (2**63 - 1) // 1000  # above it LimitRanger compares whole units instead of thousandths
+
+
+@attrs.frozen
+class LimitItem:
+    """One item of a LimitRange."""
+
+    type: str  # Container, Pod or PersistentVolumeClaim
+    min: Amounts = attrs.field(factory=dict)
+    max: Amounts = attrs.field(factory=dict)
+    default: Amounts = attrs.field(factory=dict)  # limits of containers that have none
+    default_request: Amounts = attrs.field(factory=dict)
+    max_ratio: Amounts = attrs.field(factory=dict)  # maxLimitRequestRatio
+
+
+@attrs.frozen
+class LimitRange:
+    """One LimitRange."""
+
+    namespace: str
+    name: str
+    items: tuple[LimitItem, ...]
+
+
+def from_object(obj: Mapping[str, Any]) -> LimitRange:
+    """A LimitRange of the API, completed as the API server completes it: the default limit is the maximum, and so on.
+
+    Raises ValueError that names the field.
+    """
+    try:
+        return _read(obj)
+    except MalformedObject as error:
+        raise ValueError(str(error)) from None
+
+
+def _read(obj: Mapping[str, Any]) -> LimitRange:
+    metadata = meta.metadata(obj)
+    items = meta.objects(meta.mapping(obj, "spec", ""), "limits", "spec")
+    return LimitRange(
+        meta.text(metadata, "namespace", "metadata"),
+        meta.text(metadata, "name", "metadata"),
+        tuple(_item(item, f"spec.limits[{index}]") for index, item in enumerate(items)),
+    )
+
+
+def _item(item: Json, path: str) -> LimitItem:
+    def amounts(key: str) -> Amounts:
+        return in_whole_millis(read_amounts(item.get(key), f"{path}.{key}"))
+
+    kind = meta.text(item, "type", path)
+    least, most, default, default_request = amounts("min"), amounts("max"), amounts("default"), amounts("defaultRequest")
+    if kind == CONTAINER:
+        default = {**most, **default}
+        default_request = {**least, **default, **default_request}
+    return LimitItem(kind, least, most, default, default_request, amounts("maxLimitRequestRatio"))
+
+
+# -- defaults ------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Default:
+    """One amount that LimitRanger sets because a container leaves it out."""
+
+    path: str  # of the container: "spec.initContainers[0]"
+    resource: str
+    part: Part
+    value: Quantity
+    range: str  # name of the LimitRange
+
+    @property
+    def field(self) -> str:
+        """Where it is set: "spec.initContainers[0].resources.limits.cpu"."""
+        return field_of(f"{self.path}.resources.{self.part.value}", self.resource)
+
+
+def defaulted(pod: Mapping[str, Any], ranges: Sequence[LimitRange]) -> list[Default]:
+    """What LimitRanger sets in *pod*, after the API server has made each limit without a request the request as well."""
+    containers = resources.read(pod).with_api_defaults().containers
+    return [default for container in containers for default in _defaults(container, ranges)]
+
+
+def with_defaults(pod: PodResources, ranges: Sequence[LimitRange]) -> PodResources:
+    """*pod* as it is validated: completed by the API server, by LimitRanger, and by the API server as a whole."""
+    return pod.with_api_defaults().map(lambda container: _completed(container, ranges)).with_pod_defaults()
+
+
+def _completed(container: Resources, ranges: Sequence[LimitRange]) -> Resources:
+    additions = _defaults(container, ranges)
+    if not additions:
+        return container
+    return attrs.evolve(
+        container,
+        requests={**container.requests, **{one.resource: one.value for one in additions if one.part is Part.REQUESTS}},
+        limits={**container.limits, **{one.resource: one.value for one in additions if one.part is Part.LIMITS}},
+    )
+
+
+def _defaults(container: Resources, ranges: Sequence[LimitRange]) -> list[Default]:
+    """The first LimitRange that knows a resource wins; within one, its last item."""
+    found = []
+    for part in Part:
+        present = set(container.of(part))
+        for limit_range in ranges:
+            defaults: dict[str, Quantity] = {}
+            for item in limit_range.items:
+                if item.type == CONTAINER:
+                    defaults |= item.default_request if part is Part.REQUESTS else item.default
+            for resource, value in defaults.items():
+                if resource not in present:
+                    present.add(resource)
+                    found.append(Default(container.path, resource, part, value, limit_range.name))
+    return found
+
+
+# -- bounds --------------------------------------------------------------------------------------------------------
+
+
+class Bound(StrEnum):
+    """What an amount is held against."""
+
+    MIN = "min"
+    MAX = "max"
+    RATIO = "ratio"  # of limit to request
+
+
+@attrs.frozen
+class Violation:
+    """One bound that a container, or the pod as a whole, does not keep."""
+
+    path: str  # of the container; "spec" for the pod as a whole
+    container: str  # its name; "" for the pod as a whole
+    resource: str
+    kind: Bound
+    part: Part | None  # which of its amounts; None: their ratio
+    value: Quantity | None  # None: there is none, which a bound forbids
+    bound: Quantity
+    range: str  # name of the LimitRange
+
+    @property
+    def field(self) -> str:
+        """Where it is wrong: "spec.containers[0].resources.limits.cpu", or "spec" for the pod as a whole."""
+        if self.path == "spec" or self.part is None:
+            return self.path if self.path == "spec" else f"{self.path}.resources"
+        return field_of(f"{self.path}.resources.{self.part.value}", self.resource)
+
+    @property
+    def message(self) -> str:
+        """A whole sentence: container "app": memory limit 9Gi is more than 8Gi (LimitRange "small")."""
+        subject = "the pod as a whole" if self.path == "spec" else f'container "{self.container}"'
+        side = "at least" if self.kind is Bound.MIN else "at most"
+        what = "limit to request ratio" if self.part is None else self.part.value.removesuffix("s")
+        if self.value is None:
+            fact = f"has no {self.resource} {what}, and needs one of {side} {self.bound.text}"
+        else:
+            relation = "less than" if self.kind is Bound.MIN else "more than"
+            fact = f"has a {self.resource} {what} of {self.value.text}, {relation} {self.bound.text}"
+        return f'{subject} {fact} (LimitRange "{self.range}")'
+
+
+def violations(pod: Mapping[str, Any], ranges: Sequence[LimitRange]) -> tuple[Violation, ...]:
+    """Every bound that *pod* does not keep once all defaults are set; () when LimitRanger admits it."""
+    return violations_of(with_defaults(resources.read(pod), ranges), ranges) if ranges else ()
+
+
+def violations_of(pod: PodResources, ranges: Sequence[LimitRange]) -> tuple[Violation, ...]:
+    """Every bound that *pod*, as it is, does not keep."""
+    found: list[Violation] = []
+    for limit_range in ranges:
+        for item in limit_range.items:
+            if item.type == CONTAINER:
+                for container in pod.containers:
+                    found.extend(_violations(container, item, limit_range.name))
+            elif item.type == POD:
+                whole = Resources("spec", "", _total(pod, Part.REQUESTS), _total(pod, Part.LIMITS))
+                found.extend(_violations(whole, item, limit_range.name))
+    return tuple(found)
+
+
+def _total(pod: PodResources, part: Part) -> Amounts:
+    """The pod as a whole as LimitRanger counts it: without overhead, and huge pages from the containers only."""
+    stated = pod.pod.of(part)
+    return {**pod.aggregate(part), **{resource: stated[resource] for resource in (CPU, MEMORY) if resource in stated}}
+
+
+def _violations(subject: Resources, item: LimitItem, name: str) -> Iterator[Violation]:
+    """One for each bound at most, as LimitRanger reports them."""
+
+    def violation(resource: str, kind: Bound, part: Part | None, value: Quantity | None, bound: Quantity) -> Violation:
+        return Violation(subject.path, subject.name, resource, kind, part, value, bound, name)
+
+    for kind, bounds, parts in (
+        (Bound.MIN, item.min, (Part.REQUESTS, Part.LIMITS)),
+        (Bound.MAX, item.max, (Part.LIMITS, Part.REQUESTS)),
+    ):
+        for resource, bound in bounds.items():
+            # The first part has to be there, the second is checked if it is.
+            for part, required in zip(parts, (True, False), strict=True):
+                value = subject.of(part).get(resource)
+                if required if value is None else _is_beyond(subject, resource, value, bound, kind):
+                    yield violation(resource, kind, part, value, bound)
+                    break
+    for resource, bound in item.max_ratio.items():
+        ratio = _ratio(subject, resource, bound)
+        if ratio is None or ratio * 1000 > bound.millis:
+            shown = None if ratio is None else Quantity(round(ratio * NANOS), written=f"{ratio:.6g}")
+            yield violation(resource, Bound.RATIO, None, shown, bound)
+
+
+def _is_beyond(subject: Resources, resource: str, value: Quantity, bound: Quantity, kind: Bound) -> bool:
+    unit = _unit(subject, resource, bound)
+    return _in(unit, value) < _in(unit, bound) if kind is Bound.MIN else _in(unit, value) > _in(unit, bound)
+
+
+def _ratio(subject: Resources, resource: str, bound: Quantity) -> float | None:
+    """Limit to request, None when one of them is absent or 0. In floating point, as LimitRanger divides."""
+    request, limit = subject.requests.get(resource, ZERO), subject.limits.get(resource, ZERO)
+    unit = _unit(subject, resource, bound)
+    if not _in(unit, request) or not _in(unit, limit):
+        return None
+    return float(_in(unit, limit)) / float(_in(unit, request))
+
+
+def _unit(subject: Resources, resource: str, bound: Quantity) -> int:
+    """In how many nanos LimitRanger counts: thousandths, unless one of the three amounts is too large for an int64 of them."""
+    amounts = (subject.requests.get(resource, ZERO), subject.limits.get(resource, ZERO), bound)
+    return NANOS if any(amount.units > _MOST_MILLI_UNITS for amount in amounts) else NANOS // 1000
+
+
+def _in(unit: int, amount: Quantity) -> int:
+    return -(-amount.nanos // unit)
+
+
+# -- repair --------------------------------------------------------------------------------------------------------
+
+
+def clamped(container_resources: Json, ranges: Sequence[LimitRange]) -> Json:
+    """A container's `resources` brought within what *ranges* allow a container, as far as that goes; a new value, or the same.
+
+    What fits stays as it is written, and so does what LimitRanger's own defaults put right. A request never ends above its
+    limit, and both are equal where they have to be (huge pages, extended resources). Of bounds that exclude each other the
+    maximum is kept, and no amount is made up where there is only a ratio. Raises MalformedObject.
+    """
+    before = _completed(resources.of_json(container_resources).with_api_defaults(), ranges)
+    items = [item for limit_range in ranges for item in limit_range.items if item.type == CONTAINER]
+    changes: dict[Part, dict[str, str]] = {Part.REQUESTS: {}, Part.LIMITS: {}}
+    bounded = (resource for item in items for bounds in (item.min, item.max, item.max_ratio) for resource in bounds)
+    for resource in dict.fromkeys((*before.requests, *before.limits, *bounded)):
+        after = _fitted(resource, before.requests.get(resource), before.limits.get(resource), items)
+        for part, value in zip(Part, after, strict=True):
+            if value is not None and value != before.of(part).get(resource):
+                changes[part][resource] = value.text
+    if not any(changes.values()):
+        return container_resources
+    result = dict(container_resources)
+    for part, amounts in changes.items():
+        if amounts:
+            result[part.value] = {**(container_resources.get(part.value) or {}), **amounts}
+    return result
+
+
+def _fitted(
+    resource: str, request: Quantity | None, limit: Quantity | None, items: Sequence[LimitItem]
+) -> tuple[Quantity | None, Quantity | None]:
+    """Request and limit within the bounds of *items*."""
+    floors = [item.min[resource] for item in items if resource in item.min]
+    ceilings = [item.max[resource] for item in items if resource in item.max]
+    ratios = [item.max_ratio[resource] for item in items if resource in item.max_ratio]
+    # What a bound requires is filled in: a minimum wants a request, a maximum a limit, a ratio both.
+    request = max(floors) if request is None and floors else request
+    limit = min(ceilings) if limit is None and ceilings else limit
+    if ratios:
+        request, limit = limit if request is None else request, request if limit is None else limit
+    if limit is not None:
+        # Most often the request is the container's own, and the limit below it is what LimitRanger fills in.
+        limit = _within(limit if request is None else max(limit, request), floors, ceilings)
+    if request is not None:
+        request = _within(request, floors, ceilings)
+        if limit is not None:
+            request = min(request, limit)
+    if request is not None and limit is not None:
+        if ratios and min(ratios).nanos > 0 and limit.nanos * NANOS > request.nanos * min(ratios).nanos:
+            request = min(limit, _least_request(limit, min(ratios)))
+        if not resources.may_overcommit(resource):
+            request = limit
+    return request, limit
+
+
+def _within(amount: Quantity, floors: Sequence[Quantity], ceilings: Sequence[Quantity]) -> Quantity:
+    return min((max((amount, *floors)), *ceilings))
+
+
+def _least_request(limit: Quantity, ratio: Quantity) -> Quantity:
+    """The least request for *limit*, rounded up to what LimitRanger can tell apart: thousandths of a core, whole bytes."""
+    nanos = -(-limit.nanos * NANOS // ratio.nanos)
+    unit = NANOS if limit.nanos % NANOS == 0 and limit.nanos >= 1000 * NANOS else NANOS // 1000
+    return Quantity(-(-nanos // unit) * unit, limit.format)
