@@ -9,7 +9,7 @@ comma  := ,
 STRICT := PYTHONDEVMODE=1 PYTHONWARNINGS=error
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format test-server test-apiserver bench soak manifests constraints clean
+.PHONY: help run test check format test-server test-apiserver bench soak manifests schema docs constraints clean
 
 ## help: this text
 help:
@@ -68,6 +68,14 @@ bench: $(DEV)/.ready
 ## manifests: renew manifests/base/70-webhooks.yaml from the table of services
 manifests: $(DEV)/.ready
 	@(head -n 2 manifests/base/70-webhooks.yaml; $(DEV)/bin/gatehouse manifests) > manifests/70.new && mv manifests/70.new manifests/base/70-webhooks.yaml
+
+## docs: renew the tables of docs/sidecars.md from webhook/sidecars/truth.py
+docs: $(DEV)/.ready
+	$(DEV)/bin/python -m tests.webhook.sidecars.truth_table
+
+## schema: renew webhook/objects/pod_types.json from the API server of tests/cluster (root, Go)
+schema: $(DEV)/.ready
+	$(DEV)/bin/python -m tests.schema
 
 ## constraints: renew constraints.txt with the newest versions that setup.cfg allows
 constraints:

@@ -11,14 +11,24 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from controllers.config.election import ClientConnectionSection
+from controllers.database_instance.caches import DatabaseCaches
 from controllers.local import LocalCluster
+from controllers.runtime.capacity import CountedCapacity
 from controllers.runtime.informer import Informer
-from controllers.runtime.lister import NodeLister, PodLister
+from controllers.runtime.lister import (
+    LimitRangeLister,
+    LiveConfigMaps,
+    NamespaceLister,
+    NodeLister,
+    PodLister,
+    QuotaLister,
+)
 from controllers.runtime.projection import nodes_resource, pods_resource
 from controllers.runtime.rest import Limits, RestClient
+from controllers.sidecars.caches import SidecarCaches
 from webhook.admission.service import NODES_CACHE, PODS_CACHE
 from webhook.clock import Clock, Deadline
-from webhook.cluster import Cluster, NodeFacts
+from webhook.cluster import Cluster, NoCapacity, NoDatabases, NodeFacts
 from webhook.objects.meta import Json
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry
@@ -51,46 +61,75 @@ class ClusterFacts(Protocol):
 
 
 class WatchedFacts:
-    """Caches that follow the API server."""
+    """Caches that follow the API server; those that only injection reads stand still when nothing injects.
+
+    counts: whether anything asks how full the cluster is. databases: whether anything asks for DatabaseInstances.
+    """
 
     def __init__(
-        self, connection: ClientConnectionSection, policy: VotePolicy, telemetry: Telemetry, clock: Clock, on_death: OnDeath
+        self,
+        connection: ClientConnectionSection,
+        policy: VotePolicy,
+        telemetry: Telemetry,
+        clock: Clock,
+        on_death: OnDeath,
+        *,
+        injects: bool = True,
+        counts: bool = False,
+        databases: bool = False,
     ) -> None:
         limits = Limits(per_second=connection.qps, burst=connection.burst)
-        self._client = RestClient.auto(connection.kubeconfig, telemetry, clock, limits)
-        self.node_informer = nodes = Informer(nodes_resource(policy), self._client, telemetry, clock, on_death)
-        self.pod_informer = pods = Informer(pods_resource(), self._client, telemetry, clock, on_death)
-        self._informers: dict[str, Informer[Any]] = {NODES_CACHE: nodes, PODS_CACHE: pods}
-        self.cluster = Cluster(NodeLister(nodes, self._client, policy, clock, telemetry), PodLister(pods))
+        self._client = client = RestClient.auto(connection.kubeconfig, telemetry, clock, limits)
+        self.node_informer = nodes = Informer(nodes_resource(policy), client, telemetry, clock, on_death)
+        self.pod_informer = pods = Informer(pods_resource(counted=counts), client, telemetry, clock, on_death)
+        self.sidecars = sidecars = SidecarCaches(client, telemetry, clock, on_death)
+        self._caches: dict[str, tuple[Informer[Any], ...]] = {NODES_CACHE: (nodes,), PODS_CACHE: (pods,)}
+        if injects:
+            self._caches |= sidecars.by_cache()
+        self.databases = DatabaseCaches(client, telemetry, clock, on_death) if databases else None
+        self._informers = [informer for group in self._caches.values() for informer in group]
+        if self.databases is not None:
+            self._informers += self.databases.informers()
+        self.cluster = Cluster(
+            NodeLister(nodes, client, policy, clock, telemetry),
+            PodLister(pods),
+            NamespaceLister(sidecars.namespaces, client, clock, telemetry),
+            sidecars.catalog,
+            LimitRangeLister(sidecars.limit_ranges),
+            QuotaLister(sidecars.quotas),
+            LiveConfigMaps(client, clock, telemetry),
+            CountedCapacity(nodes, pods) if counts else NoCapacity(),
+            self.databases or NoDatabases(),
+        )
 
     def start(self) -> None:
-        for informer in self._informers.values():
+        for informer in self._informers:
             informer.start()
 
     def stop(self, deadline: Deadline) -> None:
-        for informer in self._informers.values():
+        for informer in self._informers:
             informer.signal_stop()
-        for informer in self._informers.values():
+        for informer in self._informers:
             informer.stop(deadline)
         self._client.close()
 
     def alive(self) -> bool:
-        return all(informer.alive() for informer in self._informers.values())
+        return all(informer.alive() for informer in self._informers)
 
     def has_synced(self, cache: str) -> bool:
-        return self._informers[cache].has_synced()
+        return all(informer.has_synced() for informer in self._caches[cache])
 
     def nodes(self) -> Iterable[NodeFacts]:
         return [item.facts for item in self.node_informer.store.items()]
 
     def caches(self) -> Json:
         return {
-            name: {
+            informer.resource.name: {
                 "synced": informer.has_synced(),
                 "objects": len(informer.store),
                 "silenceSeconds": round(informer.silence_s(), 1),
             }
-            for name, informer in self._informers.items()
+            for informer in self._informers
         }
 
 
@@ -117,8 +156,4 @@ class FileFacts:
         return self._local.snapshot.nodes.values()
 
     def caches(self) -> Json:
-        snapshot = self._local.snapshot
-        return {
-            NODES_CACHE: {"synced": True, "objects": len(snapshot.nodes)},
-            PODS_CACHE: {"synced": True, "objects": len(snapshot.pods)},
-        }
+        return {name: {"synced": True, "objects": count} for name, count in self._local.snapshot.counts().items()}

@@ -12,11 +12,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from controllers.config.document import Configuration
-from controllers.edge_health.controller import edge_health
-from controllers.edge_health.plan import Duties
+from controllers.coverage.tally import Tally
 from controllers.facts import WatchedFacts
+from controllers.led import Surroundings, led_controllers
 from controllers.probes import Check
-from controllers.runtime.controller import Controller
 from controllers.runtime.election import Candidate, Timing
 from controllers.runtime.elector import Elector, make_identity
 from controllers.runtime.events import EventRecorder
@@ -27,6 +26,7 @@ from webhook.clock import Clock, Deadline
 from webhook.logs import get_log
 from webhook.names import APP_LABEL, PROJECT
 from webhook.objects.meta import Json
+from webhook.sidecars.selection import Policy
 from webhook.telemetry import Telemetry
 
 log = get_log("leading")
@@ -47,8 +47,15 @@ class Leading:
     """Elector, recorder and led controllers, wired. Building it opens nothing."""
 
     def __init__(
-        self, config: Configuration, facts: WatchedFacts, telemetry: Telemetry, clock: Clock, on_death: OnDeath
+        self,
+        config: Configuration,
+        policy: Policy,
+        facts: WatchedFacts,
+        telemetry: Telemetry,
+        clock: Clock,
+        on_death: OnDeath,
     ) -> None:
+        """policy: of sidecars, as admission has it."""
         connection, election = config.client_connection, config.leader_election
         limits = Limits(per_second=connection.qps, burst=connection.burst)
         self._writes = RestClient.auto(connection.kubeconfig, telemetry, clock, limits)
@@ -63,7 +70,12 @@ class Leading:
             candidate = Candidate(identity, namespace, election.name, timing, {APP_LABEL: PROJECT})
             self._elector = Elector(candidate, self._leases, telemetry, clock, on_death, announcer=self._recorder)
         leadership: Leadership = self._elector.guard if self._elector else Unguarded()
-        self._controllers = self._make_controllers(config, facts, telemetry, clock, on_death, leadership)
+        elector = self._elector
+        announcer = self._recorder.only_while(elector.is_leading) if elector else self._recorder
+        covers = config.features.sidecar.enabled and config.controllers.coverage.enabled
+        self.tally = Tally(telemetry) if covers else None
+        given = Surroundings(config, policy, facts, self._writes, announcer, self.tally, telemetry, clock, on_death, leadership)
+        self._controllers = tuple(led_controllers(given))
         if self._elector is not None:
             self._elector.lead(*self._controllers)
 
@@ -98,33 +110,6 @@ class Leading:
         }
 
     # -- inside
-
-    def _make_controllers(
-        self,
-        config: Configuration,
-        facts: WatchedFacts,
-        telemetry: Telemetry,
-        clock: Clock,
-        on_death: OnDeath,
-        leadership: Leadership,
-    ) -> tuple[Controller, ...]:
-        if not config.controllers.edge_health.enabled:
-            return ()
-        elector = self._elector
-        return (
-            edge_health(
-                self._writes,
-                facts.node_informer,
-                facts.pod_informer,
-                config.votes.policy(),
-                self._recorder.only_while(elector.is_leading) if elector else self._recorder,
-                telemetry,
-                clock,
-                on_death,
-                leadership=leadership,
-                duties=Duties(taints=config.features.node_taint.enabled, pods=config.features.pod_status.enabled),
-            ),
-        )
 
     def _start_unguarded(self) -> None:
         if self._controllers:

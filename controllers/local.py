@@ -1,8 +1,11 @@
-"""Local mode: the cluster's nodes and pods read from a folder of files, and read again when the files change.
+"""Local mode: a cluster read from a folder of files, and read again when the files change.
 
-Implements `webhook.cluster.Nodes` and `Pods`. Every *.yaml, *.yml and *.json below the folder, in path order; hidden
-files and folders are left out (a mounted ConfigMap keeps its copies in `..data`). Kinds that no rule reads are passed over.
-A file that breaks keeps its last good objects and is named with its line in the log.
+Every *.yaml, *.yml and *.json below the folder, in path order; hidden files and folders are left out (a mounted ConfigMap keeps
+its copies in `..data`). Kinds that no rule reads are passed over. A file that breaks keeps its last good objects and is named
+with its line in the log; so does an entry of a sidecar ConfigMap.
+
+    local_files      what one file holds
+    local_snapshot   all of them together, and the look-ups
 
 Threads: one, `local/files`, looks for changes each second and swaps one frozen snapshot; look-ups by anyone, without a lock.
 Errors:  LocalError from `read` and `start`; afterwards only the log.
@@ -10,84 +13,28 @@ Errors:  LocalError from `read` and `start`; afterwards only the log.
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import attrs
 
-from controllers.runtime.errors import UndecodableObject
-from controllers.runtime.projection import node_facts_from_object, pod_facts_from_object
+from controllers.local_files import SUFFIXES, File, LocalError, read_file, stamps
+from controllers.local_snapshot import Snapshot, cluster_of, combine
 from webhook.clock import Clock, Deadline
-from webhook.cluster import Cluster, NodeFacts, PodFacts
 from webhook.logs import get_log
-from webhook.objects.documents import DocumentError, objects, read_documents
 from webhook.objects.votes import VotePolicy
+from webhook.sidecars.catalog import Reading
+
+__all__ = ["SUFFIXES", "LocalCluster", "LocalError"]
 
 log = get_log("local")
 
 THREAD_NAME: Final = "local/files"
 POLL_INTERVAL_S: Final = 1.0
-SUFFIXES: Final = (".yaml", ".yml", ".json")
-
-T = TypeVar("T")
-
 
 OnDeath = Callable[[str, BaseException], None]
-
-
-class LocalError(OSError):
-    """The folder cannot be read, or files in it are broken: the operator's fault. Its text has a line for each."""
-
-
-@attrs.frozen
-class _File:
-    """What one file held when it was last good."""
-
-    stamp: tuple[int, int, int]  # when it was looked at last, good or not: mtime in ns, size, inode
-    nodes: tuple[tuple[str, NodeFacts], ...] = ()  # with "file:line", for messages
-    pods: tuple[tuple[str, PodFacts], ...] = ()
-
-
-@attrs.frozen
-class _Snapshot:
-    """All files together. Never changed, only replaced."""
-
-    nodes: Mapping[str, NodeFacts] = attrs.field(factory=dict)
-    pods: Mapping[str, PodFacts] = attrs.field(factory=dict)
-    pods_by_node: Mapping[str, tuple[PodFacts, ...]] = attrs.field(factory=dict)
-
-
-class LocalNodes:
-    """Nodes from files."""
-
-    def __init__(self, files: LocalCluster) -> None:
-        self._files = files
-
-    def get(self, name: str) -> NodeFacts | None:
-        """The node as its file has it."""
-        return self._files.snapshot.nodes.get(name)
-
-    def confirm(self, name: str, deadline: Deadline) -> NodeFacts | None:
-        """Nothing: there is no API server to ask."""
-        return None
-
-
-class LocalPods:
-    """Pods from files."""
-
-    def __init__(self, files: LocalCluster) -> None:
-        self._files = files
-
-    def get(self, key: str) -> PodFacts | None:
-        """The pod as its file has it; *key* is "namespace/name"."""
-        return self._files.snapshot.pods.get(key)
-
-    def on_node(self, node: str) -> Sequence[PodFacts]:
-        """The pods bound to *node*."""
-        return self._files.snapshot.pods_by_node.get(node, ())
 
 
 class LocalCluster:
@@ -100,13 +47,13 @@ class LocalCluster:
 
         Nothing is read yet; `cluster` is empty until then, and follows the files afterwards.
         """
-        self.cluster = Cluster(LocalNodes(self), LocalPods(self))
-        self.snapshot = _Snapshot()  # replaced as one value
+        self.snapshot = Snapshot()  # replaced as one value
+        self.cluster = cluster_of(self)
         self._folder = Path(folder)
         self._policy = policy
         self._clock = clock
         self._on_death = on_death
-        self._files: dict[Path, _File] = {}  # changed by `read`, and once the thread runs by it alone
+        self._files: dict[Path, File] = {}  # changed by `read`, and once the thread runs by it alone
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, name=THREAD_NAME, daemon=True)
 
@@ -134,29 +81,38 @@ class LocalCluster:
     # -- called by the thread, and by `read` before it runs
 
     def refresh(self) -> list[str]:
-        """Read what has changed since the last time; what is wrong with it, "file:line:column: message" each."""
+        """Read what has changed since the last time; what is wrong with it, "file:line:column: message" each.
+
+        Faults of sidecar entries are in the snapshot and in the log: they stop nothing.
+        """
         faults: list[str] = []
         try:
-            found = dict(_stamps(self._folder))
+            found = dict(stamps(self._folder))
         except OSError as error:
             return [f"{error.filename}: {error.strerror}"]
-        changed = self._files.keys() - found.keys()
+        changed: Collection[Path] = self._files.keys() - found.keys()
         for path in changed:
             del self._files[path]
         for path, stamp in found.items():
             known = self._files.get(path)
             if known is not None and known.stamp == stamp:
                 continue
-            changed = changed | {path}
+            changed = {*changed, path}
             try:
-                self._files[path] = self._read(path, stamp)
+                self._files[path] = read_file(path, stamp, self._policy)
             except LocalError as error:
                 faults.append(str(error))
-                self._files[path] = attrs.evolve(known, stamp=stamp) if known else _File(stamp)
+                self._files[path] = attrs.evolve(known, stamp=stamp) if known else File(stamp)
         if changed:
-            self.snapshot = _combine([self._files[path] for path in sorted(self._files)])
-            log.info("files read", folder=self._folder, nodes=len(self.snapshot.nodes), pods=len(self.snapshot.pods))
+            self._swap(combine([self._files[path] for path in sorted(self._files)], self.snapshot.catalog))
         return faults
+
+    def _swap(self, snapshot: Snapshot) -> None:
+        before, self.snapshot = self.snapshot, snapshot
+        log.info("files read", folder=self._folder, **snapshot.counts())
+        for key, (where, reading) in snapshot.readings.items():
+            if key not in before.readings or before.readings[key][1] != reading:
+                _tell(where, reading)
 
     def _watch(self) -> None:
         before: list[str] = []
@@ -169,73 +125,8 @@ class LocalCluster:
         except Exception as error:
             self._on_death(THREAD_NAME, error)
 
-    def _read(self, path: Path, stamp: tuple[int, int, int]) -> _File:
-        nodes: list[tuple[str, NodeFacts]] = []
-        pods: list[tuple[str, PodFacts]] = []
-        if not path.is_file():
-            raise LocalError(f"{path}: not a regular file")  # reading a pipe would wait for ever
-        try:
-            documents = read_documents(path.read_bytes(), str(path), positions=True)
-        except OSError as error:
-            raise LocalError(f"{path}: cannot be read: {error.strerror}") from error
-        except DocumentError as error:
-            raise LocalError(str(error)) from error
-        for document in objects(documents):
-            where = f"{path}:{document.line}"
-            try:
-                match _kind(document.value):
-                    case ("v1", "Node"):
-                        nodes.append((where, node_facts_from_object(document.value, self._policy)))
-                    case ("v1", "Pod"):
-                        pods.append((where, pod_facts_from_object(document.value)))
-            except UndecodableObject as error:
-                raise LocalError(f"{where}: {error}") from error
-        return _File(stamp, tuple(nodes), tuple(pods))
 
-
-def _kind(value: Any) -> tuple[object, object]:
-    return (value.get("apiVersion"), value.get("kind")) if isinstance(value, dict) else (None, None)
-
-
-def _stamps(folder: Path) -> Iterator[tuple[Path, tuple[int, int, int]]]:
-    """The files below *folder* that may hold objects, each with what changes when it is written."""
-    for place, folders, files in os.walk(folder, onerror=_refuse):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if name.startswith(".") or not name.lower().endswith(SUFFIXES):
-                continue
-            path = Path(place, name)
-            try:
-                status = path.stat()
-            except FileNotFoundError:
-                continue  # removed while we looked, or a link to nowhere
-            except OSError:
-                yield path, (0, 0, 0)  # a link to itself; reading it says so
-            else:
-                yield path, (status.st_mtime_ns, status.st_size, status.st_ino)
-
-
-def _refuse(error: OSError) -> None:
-    raise error
-
-
-def _combine(files: Sequence[_File]) -> _Snapshot:
-    nodes = _unique(lambda node: node.name, [pair for file in files for pair in file.nodes], "node")
-    pods = _unique(lambda pod: f"{pod.namespace}/{pod.name}", [pair for file in files for pair in file.pods], "pod")
-    by_node: dict[str, list[PodFacts]] = {}
-    for pod in pods.values():
-        if pod.node:
-            by_node.setdefault(pod.node, []).append(pod)
-    return _Snapshot(nodes, pods, {node: tuple(found) for node, found in by_node.items()})
-
-
-def _unique(key_of: Callable[[T], str], found: Sequence[tuple[str, T]], kind: str) -> dict[str, T]:
-    """The objects by key; of two with the same key the later one, and a line in the log."""
-    places: dict[str, str] = {}
-    kept: dict[str, T] = {}
-    for where, facts in found:
-        key = key_of(facts)
-        if key in kept:
-            log.warning("object is written twice, the second counts", kind=kind, key=key, first=places[key], second=where)
-        places[key], kept[key] = where, facts
-    return kept
+def _tell(where: str, reading: Reading) -> None:
+    for fault in reading.faults:
+        place = f"data.{fault.key}, line {fault.line}{f', {fault.path}' if fault.path else ''}"
+        log.warning("sidecar entry is broken", file=where, entry=fault.entry, place=place, fault=fault.message)

@@ -28,12 +28,12 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 
 from controllers.config.address import Address
-from controllers.config.document import Configuration
+from controllers.config.document import DEFAULT_HOME, Configuration
 from controllers.config.webhook import CertificateSource as Source
 from controllers.facts import ClusterFacts, FileFacts, WatchedFacts
-from controllers.leading import Leading
+from controllers.leading import Leading, own_namespace
 from controllers.probes import Check, Probes, health_application, metrics_application
-from controllers.status import Section, collect, silent_nodes
+from controllers.status import Section, collect, sidecar_entries, silent_nodes
 from controllers.supervisor import Part, Supervisor
 from controllers.version import version
 from webhook.admission.gate import Gate
@@ -95,10 +95,11 @@ class Process:
         self._ca_pem = b""
         self._servers: dict[str, AdmissionServer] = {}
         self.facts = self._make_facts(options.local_dir)
+        settings = config.settings(DEFAULT_HOME if self._local else own_namespace())
         self.leading: Leading | None = None
         if isinstance(self.facts, WatchedFacts):
-            self.leading = Leading(config, self.facts, self._telemetry, clock, self._fail)
-        self.gate = Gate(config.settings(), self.facts.cluster, self._telemetry, clock, synced=self.facts.has_synced)
+            self.leading = Leading(config, settings.sidecars, self.facts, self._telemetry, clock, self._fail)
+        self.gate = Gate(settings, self.facts.cluster, self._telemetry, clock, synced=self.facts.has_synced)
         self._probes = self._make_probes()
         self.supervisor = Supervisor(self._parts(), clock, LEAVE_WITHIN_S + config.webhook.shutdown_delay_s)
 
@@ -128,6 +129,8 @@ class Process:
             "caches": self.facts.caches,
             "certificate": self._certificate_section,
             "leaderElection": lambda: self.leading.status() if self.leading else {"enabled": False},
+            "sidecars": lambda: sidecar_entries(self.facts.cluster.sidecars.catalog()),
+            "coverage": lambda: self.leading.tally.status() if self.leading and self.leading.tally else None,
             "silentNodes": lambda: silent_nodes(self.facts.nodes(), self._config.votes.policy(), self._clock.wall_s()),
         }
         return collect(sections)
@@ -155,7 +158,17 @@ class Process:
         policy = self._config.votes.policy()
         if local_dir is not None:
             return FileFacts(local_dir, policy, self._clock, self._fail)
-        return WatchedFacts(self._config.client_connection, policy, self._telemetry, self._clock, self._fail)
+        config = self._config
+        injects = config.features.injects()
+        return WatchedFacts(
+            config.client_connection,
+            policy,
+            self._telemetry,
+            self._clock,
+            self._fail,
+            injects=injects,
+            databases=config.controllers.database_instance.enabled,
+        )
 
     def _fail(self, name: str, error: BaseException | None = None) -> None:
         self.supervisor.fail(name, error)

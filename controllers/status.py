@@ -1,6 +1,7 @@
 """What the process knows at this moment, as JSON: the page /statusz and the command `gatehouse status`.
 
-    {"process": {...}, "services": {...}, "caches": {...}, "leaderElection": {...}, "silentNodes": [...]}
+    {"process": {...}, "services": {...}, "caches": {...}, "leaderElection": {...}, "sidecars": {...}, "coverage": {...},
+     "silentNodes": {...}}
 
 Each section is a function that any thread may call; one that fails says so in its place and does not take the page with it.
 """
@@ -10,16 +11,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import attrs
+
+from controllers.coverage import tally
+from controllers.sidecars.catalog import STATES, condition_of
 from webhook.cluster import NodeFacts, Status
 from webhook.logs import get_log
 from webhook.objects.meta import Json
 from webhook.objects.votes import VotePolicy, guard
+from webhook.sidecars.catalog import Catalog
 
 log = get_log("status")
 
 Section = Callable[[], Any]
 
 LISTED_NODES = 500  # of more silent nodes the page has the number, and the first of them
+LISTED_ENTRIES = 500  # likewise of sidecar entries; faulty ones first
+LISTED_FAULTS = 20  # of each entry
 
 
 def collect(sections: Mapping[str, Section]) -> Json:
@@ -54,6 +62,21 @@ def silent_nodes(nodes: Iterable[NodeFacts], policy: VotePolicy, now_s: float) -
     return {"count": len(rows), "guarded": sum(row["guarded"] for row in rows), "nodes": rows[:LISTED_NODES]}
 
 
+def sidecar_entries(catalog: Catalog) -> Json:
+    """How many entries there are in each state, and of each its source, revision and faults; faulty ones first. O(entries)."""
+    rows: list[Json] = []
+    counts = dict.fromkeys(STATES, 0)
+    for source, states in catalog.sources.items():
+        for state in states.values():
+            condition = condition_of(state)
+            counts[condition] += 1
+            faults = [attrs.asdict(fault) for fault in state.faults[:LISTED_FAULTS]]
+            revision = state.entry.revision if state.entry else None
+            rows.append({"entry": state.name, "source": source, "state": condition, "revision": revision, "faults": faults})
+    rows.sort(key=lambda row: (-STATES.index(row["state"]), row["source"], row["entry"]))
+    return {"count": len(rows), **counts, "entries": rows[:LISTED_ENTRIES]}
+
+
 def describe(page: Json) -> str:
     """The page for a person: one line a fact."""
     process = page.get("process", {})
@@ -75,7 +98,23 @@ def describe(page: Json) -> str:
     for row in silent.get("nodes", ()):
         state = "guarded" if row["guarded"] else "not guarded"
         lines.append(f"  {row['node']}: {state}, {row['reason']}, vote {row['vote']}, age {_span(row['ageSeconds'])}")
+    lines += _sidecars(page.get("sidecars", {}))
+    if coverage := page.get("coverage"):
+        lines += ["", *tally.describe(coverage)]
     return "\n".join(lines)
+
+
+def _sidecars(section: Json) -> list[str]:
+    if failed := _failed("sidecar entries", section):
+        return ["", failed]
+    counts = ", ".join(f"{section.get(state, 0)} {state}" for state in STATES)
+    lines = ["", f"sidecar entries: {section.get('count', 0)} ({counts})"]
+    for row in section.get("entries", ()):
+        lines.append(f"  {row['entry']} of {row['source']}: {row['state']}, revision {row['revision'] or 'none'}")
+        for fault in row["faults"]:
+            path = f"{fault['path']}: " if fault["path"] else ""
+            lines.append(f"    data.{fault['key']}:{fault['line']}:{fault['column']}: {path}{fault['message']}")
+    return lines
 
 
 def _failed(title: str, section: Json) -> str:

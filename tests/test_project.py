@@ -10,6 +10,7 @@ import pytest
 
 from webhook.admission.configurations import ClientConfig, configurations
 from webhook.admission.registry import SERVICES
+from webhook.admission.settings import Settings
 from webhook.objects.documents import read_documents
 
 ROOT = Path(__file__).parents[1]
@@ -45,7 +46,7 @@ def test_every_service_has_golden_cases_and_stands_in_the_readme() -> None:
 
 def test_services_that_guard_availability_are_in_nobodys_way() -> None:
     for service in SERVICES:
-        for entry in service.entries:
+        for entry in service.entries_with(Settings()):
             if service.guards_availability:
                 assert (entry.failure_policy, entry.timeout_s) == ("Ignore", 3)
             assert entry.object_selector == {

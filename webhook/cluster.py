@@ -13,6 +13,12 @@ from typing import Protocol
 import attrs
 
 from webhook.clock import Deadline
+from webhook.names import Reason
+from webhook.objects.databases import ClaimFacts, InstanceFacts
+from webhook.objects.limit_ranges import LimitRange
+from webhook.objects.resource_quotas import ResourceQuota
+from webhook.sidecars.catalog import Catalog
+from webhook.sidecars.wish import Wish
 
 
 class Status(StrEnum):
@@ -54,6 +60,8 @@ class NodeFacts:
     taints: tuple[Taint, ...]
     kubelet_version: str
     unschedulable: bool
+    allocatable_cpu_m: int = 0  # thousandths of a core
+    allocatable_memory: int = 0  # bytes
 
 
 @attrs.frozen
@@ -71,6 +79,15 @@ class PodFacts:
     containers_ready: Status | None
     gates_met: bool  # every readiness gate's condition is True; True when there are no gates
     owner: str  # "Kind/name" of the controlling owner, "" when there is none
+    owner_api_version: str  # "apps/v1"; "" when there is none, or in files that leave it out
+    owner_uid: str
+    wish: Wish  # what it says about injection
+    obstacle: Reason | None  # why it is left alone whatever it says
+    injected: tuple[str, ...]  # the entries that its status annotation names
+    revisions: tuple[str, ...]  # of these, in the same order; "" where the annotation gives none
+    created_s: float  # metadata.creationTimestamp, seconds since the epoch; 0 when it has none
+    requested_cpu_m: int = 0  # of the effective pod, thousandths of a core; 0 when nobody asked for it to be read
+    requested_memory: int = 0  # bytes
 
     @property
     def is_marked(self) -> bool:
@@ -83,11 +100,25 @@ class PodFacts:
         return self.ready is Status.FALSE and not self.ready_reason and self.containers_ready is Status.TRUE and self.gates_met
 
 
+@attrs.frozen
+class NamespaceFacts:
+    """What rules know of a namespace."""
+
+    name: str
+    uid: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]  # all but kubectl's last-applied-configuration
+    deleting: bool
+
+
 class Nodes(Protocol):
     """The nodes of the cluster."""
 
     def get(self, name: str) -> NodeFacts | None:
         """The node as the cache has it; None when it has none."""
+
+    def oldest_kubelet(self) -> tuple[int, int] | None:
+        """Major and minor version of the oldest kubelet of the nodes that take pods; None when there is no such node. O(1)."""
 
     def confirm(self, name: str, deadline: Deadline) -> NodeFacts | None:
         """The node as the API server has it now, for decisions that the cache is too late for.
@@ -107,9 +138,110 @@ class Pods(Protocol):
         """The pods bound to *node*, in no order."""
 
 
+class Namespaces(Protocol):
+    """The namespaces of the cluster."""
+
+    def get(self, name: str) -> NamespaceFacts | None:
+        """The namespace as the cache has it; None when it has none."""
+
+    def confirm(self, name: str, deadline: Deadline) -> NamespaceFacts | None:
+        """The namespace as the API server has it now; costs, and is bounded, as `Nodes.confirm`."""
+
+
+class Sidecars(Protocol):
+    """What may be injected."""
+
+    def catalog(self) -> Catalog:
+        """The entries in force now. The same value until one of them changes."""
+
+
+class LimitRanges(Protocol):
+    """The LimitRanges of the cluster."""
+
+    def of(self, namespace: str) -> Sequence[LimitRange]:
+        """Those of *namespace*, by name."""
+
+
+class ResourceQuotas(Protocol):
+    """The ResourceQuotas of the cluster."""
+
+    def of(self, namespace: str) -> Sequence[ResourceQuota]:
+        """Those of *namespace*, by name."""
+
+
+class ConfigMaps(Protocol):
+    """Whether a ConfigMap exists, of all that nobody caches."""
+
+    def exists(self, namespace: str, name: str, deadline: Deadline) -> bool | None:
+        """As the API server has it; None when there was no answer in time, or there is no API server. Bounded as `confirm`."""
+
+
+@attrs.frozen
+class CapacityFacts:
+    """What the nodes that take ordinary pods have, and what the pods bound to them ask for.
+
+    Such nodes are ready, not cordoned, and have no taint that keeps pods away. Finished pods ask for nothing.
+    """
+
+    allocatable_cpu_m: int  # thousandths of a core
+    allocatable_memory: int  # bytes
+    requested_cpu_m: int
+    requested_memory: int
+    nodes: int
+
+
+class Capacity(Protocol):
+    """How full the cluster is."""
+
+    def capacity(self) -> CapacityFacts | None:
+        """As the caches have it; None while they do not have all of it, or when nobody asked them to count. O(1)."""
+
+
+@attrs.frozen
+class NoCapacity:
+    """Nobody counts."""
+
+    def capacity(self) -> None:
+        return None
+
+
+class Databases(Protocol):
+    """The DatabaseInstances and the claims of the cluster."""
+
+    def synced(self) -> bool:
+        """Whether the caches behind the others have their first list."""
+
+    def instances_in(self, namespace: str) -> Sequence[InstanceFacts]:
+        """The instances of *namespace*, in no order."""
+
+    def claims_in(self, namespace: str) -> Sequence[ClaimFacts]:
+        """The PersistentVolumeClaims of *namespace*, in no order."""
+
+
+@attrs.frozen
+class NoDatabases:
+    """Nobody follows them."""
+
+    def synced(self) -> bool:
+        return False
+
+    def instances_in(self, namespace: str) -> Sequence[InstanceFacts]:
+        return ()
+
+    def claims_in(self, namespace: str) -> Sequence[ClaimFacts]:
+        return ()
+
+
 @attrs.frozen
 class Cluster:
     """Everything a rule may ask."""
 
     nodes: Nodes
     pods: Pods
+    namespaces: Namespaces
+    sidecars: Sidecars
+    limit_ranges: LimitRanges
+    resource_quotas: ResourceQuotas
+    config_maps: ConfigMaps
+    capacity: Capacity = NoCapacity()
+    databases: Databases = NoDatabases()

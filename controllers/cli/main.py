@@ -37,6 +37,11 @@ class _Command:
 _COMMANDS: Final = (
     _Command("serve", "controllers.cli.serve", "answer admission reviews until stopped"),
     _Command("review", "controllers.cli.review", "decide admission reviews from files, as the server would"),
+    _Command("check", "controllers.cli.check", "find faults in configuration and sidecar entries, with their lines"),
+    _Command("explain", "controllers.cli.explain", "say why a pod gets what it gets, and what would change it"),
+    _Command(
+        "inject", "controllers.cli.inject", "put sidecars into the workloads of files, as the server would into their pods"
+    ),
     _Command("manifests", "controllers.cli.manifests", "print the webhook configurations for kubectl apply"),
     _Command("status", "controllers.cli.status", "show what a running process knows"),
     _Command("version", "controllers.cli.main", "print the version"),

@@ -12,6 +12,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from controllers.cli.usage import UsageError, configuration
+from controllers.config.document import DEFAULT_HOME
 from controllers.config.flags import add_config_flag
 from webhook.admission.configurations import ClientConfig, configurations
 from webhook.admission.registry import SERVICES
@@ -51,10 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the configurations; the exit code. Raises UsageError."""
-    disabled = configuration(options).settings().disabled
     ca_pem = _certificates(options.ca_file) if options.ca_file is not None else b""
     client = _service(options.service, ca_pem) if options.url is None else ClientConfig.url(_url(options.url), ca_pem)
-    found = configurations([service for service in SERVICES if service.name not in disabled], client)
+    home = options.service.partition("/")[0] if options.url is None else DEFAULT_HOME
+    settings = configuration(options).settings(home)
+    found = configurations([service for service in SERVICES if service.name not in settings.disabled], client, settings)
     if options.output == "json":
         print(json.dumps({"apiVersion": "v1", "kind": "List", "items": found}, indent=2))
     else:

@@ -6,29 +6,28 @@ Exit codes: 0 every review was answered, 1 one could not be decided, 2 wrong use
 from __future__ import annotations
 
 import argparse
+import base64
+import copy
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import attrs
 import msgspec
 
+from controllers.cli.offline import add_offline_flags, offline, read_source, shown
 from controllers.cli.text import describe, subject, wants_colour
-from controllers.cli.usage import UsageError, configuration
-from controllers.config.document import Configuration
-from controllers.config.flags import add_config_flag
-from controllers.local import LocalCluster, LocalError
+from controllers.cli.usage import UsageError
 from webhook.admission.call import Call, Reply, failure
+from webhook.admission.draft import Operation
 from webhook.admission.gate import Gate
-from webhook.admission.registry import path_for
-from webhook.admission.review import KIND
+from webhook.admission.registry import paths_for
+from webhook.admission.review import KIND, Operations
+from webhook.admission.verify import apply
 from webhook.clock import SystemClock
 from webhook.errors import BadRequest
 from webhook.objects.documents import Document, DocumentError, objects, read_documents
-from webhook.objects.meta import parse_time_s
-from webhook.telemetry import Telemetry
 
 __all__ = ["add_arguments", "describe", "run"]
 
@@ -52,29 +51,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="AdmissionReviews, YAML or JSON, several or a List; - reads stdin"
     )
-    parser.add_argument("--local", metavar="DIR", help="the cluster's nodes and pods, as files (default: an empty cluster)")
-    add_config_flag(parser)
-    parser.add_argument("--path", metavar="PATH", help="the path that the reviews are sent to (default: by their resource)")
-    parser.add_argument("--now", metavar="TIME", help="decide as if it were this moment (RFC 3339)")
+    add_offline_flags(parser)
+    parser.add_argument("--path", metavar="PATH", help="the path that the reviews are sent to (default: each that takes them)")
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="json: the answers, one per line")
 
 
 def run(options: argparse.Namespace) -> int:
     """Decide every review of every file, print the answers, and say by the exit code how it went. Raises UsageError."""
-    gate = _gate(options, configuration(options))
+    gate = offline(options).gate()
     paths = [path for bound in gate.services for path in (bound.service.path, *bound.service.aliases)]
     if options.path is not None and options.path not in paths:
         raise UsageError(f"--path {options.path}: no service there; have {', '.join(paths)}")
     undecided = 0
-    for file, source in [(file, _source(file)) for file in options.files]:
-        for review in _reviews(file, source):
-            reply = _answer(gate, review, options.path)
-            undecided += reply.status != 200
-            if options.output == "json":
-                sys.stdout.buffer.write(reply.body + b"\n")
-                sys.stdout.buffer.flush()
-            else:
-                print(_text(review, reply, wants_colour(sys.stdout)), flush=True)
+    for file, source in [(file, read_source(file)) for file in options.files]:
+        for asked in _reviews(file, source):
+            for review, reply in _answers(gate, asked, options.path):
+                undecided += reply.status != 200
+                if options.output == "json":
+                    sys.stdout.buffer.write(reply.body + b"\n")
+                    sys.stdout.buffer.flush()
+                else:
+                    print(_text(review, reply, wants_colour(sys.stdout)), flush=True)
     return 1 if undecided else 0
 
 
@@ -86,49 +83,11 @@ class _Review:
     value: Any
     body: bytes  # as a server would get it
     fault: str = ""  # why the document cannot be read at all
-
-
-class _Moment(SystemClock):
-    """A wall clock that stands still."""
-
-    def __init__(self, now_s: float) -> None:
-        self._now_s = now_s
-
-    def wall_s(self) -> float:
-        return self._now_s
-
-
-def _gate(options: argparse.Namespace, config: Configuration) -> Gate:
-    clock = SystemClock()
-    if options.now is not None:
-        now_s = parse_time_s(options.now)
-        if now_s is None:
-            raise UsageError(f'--now {options.now}: not an RFC 3339 time such as "2026-11-29T10:00:00Z"')
-        clock = _Moment(now_s)
-    # Who calls is proved to the server by TLS; here the operator is the caller.
-    settings = attrs.evolve(config.settings(), client_subjects=None, verify_patches=True)
-    facts = LocalCluster(options.local or ".", settings.votes, clock)
-    if options.local == "":
-        raise UsageError('--local "": no such folder')
-    if options.local is not None:
-        try:
-            facts.read()
-        except LocalError as error:
-            raise UsageError(str(error)) from error
-    return Gate(settings, facts.cluster, Telemetry(), clock)
-
-
-def _source(file: str) -> bytes:
-    if file == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be read: {error.strerror}") from error
+    path: str = ""  # where it is sent, "" where only one service takes it
 
 
 def _reviews(file: str, source: bytes) -> Iterator[_Review]:
-    name = "stdin" if file == "-" else file
+    name = shown(file)
     review = _sent_review(source)
     if review is not None:
         yield _Review(f"{name}:1", review, source)
@@ -159,26 +118,56 @@ def _body(document: Document) -> bytes:
     return text.encode()
 
 
-def _answer(gate: Gate, review: _Review, path: str | None) -> Reply:
+def _answers(gate: Gate, review: _Review, path: str | None) -> Iterator[tuple[_Review, Reply]]:
+    """What each service says that takes *review*, as the API server asks them: each later one of what the former made of it.
+
+    A refusal ends it, and so does a review that cannot be decided.
+    """
     if review.fault:
-        return failure(BadRequest(review.fault))
-    path = path or _path_of(review.value)
-    if path is None:
-        return failure(BadRequest(f"{subject(review.value)}: no service takes that resource; --path sends it to one"))
-    call = Call("POST", path, "", "application/json", review.body, SystemClock().monotonic_s())
-    return gate.answer(call)
+        yield review, failure(BadRequest(review.fault))
+        return
+    paths = [path] if path else _paths_of(review.value, gate)
+    if not paths:
+        yield review, failure(BadRequest(f"{subject(review.value)}: no service takes that resource; --path sends it to one"))
+    for each in paths:
+        call = Call("POST", each, "", "application/json", review.body, SystemClock().monotonic_s())
+        reply = gate.answer(call)
+        yield attrs.evolve(review, path=each if len(paths) > 1 else ""), reply
+        answered = _answered(review, reply)
+        if answered is None:
+            return
+        review = answered
 
 
-def _path_of(review: Any) -> str | None:
-    """The path that a registration would send *review* to."""
+def _paths_of(review: Any, gate: Gate) -> list[str]:
+    """The paths that registrations would send *review* to. One that is on none of them goes to the first of its resource."""
     request = review.get("request") if isinstance(review, dict) else None
     resource = request.get("resource") if isinstance(request, dict) else None
     if not isinstance(request, dict) or not isinstance(resource, dict):
-        return None
+        return []
     group, plural, subresource = resource.get("group"), resource.get("resource"), request.get("subResource")
-    return path_for(str(group or ""), str(plural or ""), str(subresource or ""))
+    name = (str(group or ""), str(plural or ""), str(subresource or ""))
+    operation = next((one for one in Operations if one.value == request.get("operation")), None)
+    found = paths_for(*name, operation, gate.settings) or paths_for(*name, None, gate.settings)[:1]
+    served = {bound.service.path for bound in gate.services}
+    return [path for path in found if path in served] or list(found[:1])
+
+
+def _answered(review: _Review, reply: Reply) -> _Review | None:
+    """*review* with its object as *reply* leaves it; None when it goes no further."""
+    response = msgspec.json.decode(reply.body).get("response", {}) if reply.status == 200 else {}
+    if not response.get("allowed"):
+        return None
+    if "patch" not in response:
+        return review
+    value = copy.deepcopy(review.value)
+    value["request"]["object"] = apply(
+        value["request"]["object"], msgspec.json.decode(base64.b64decode(response["patch"]), type=list[Operation])
+    )
+    return attrs.evolve(review, value=value, body=msgspec.json.encode(value))
 
 
 def _text(review: _Review, reply: Reply, colour: bool) -> str:
     heading = f"{review.where}: {subject(review.value)}" if review.value is not None else review.where
+    heading += f" at {review.path}" if review.path else ""
     return f"{heading}\n{describe(review.value, reply.status, reply.body, colour=colour)}\n"

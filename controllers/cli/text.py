@@ -20,7 +20,7 @@ from webhook.objects.documents import write_yaml
 from webhook.objects.meta import Json
 
 _RESET: Final = "\033[0m"
-_BOLD, _RED, _GREEN, _YELLOW, _CYAN = "\033[1m", "\033[31m", "\033[32m", "\033[33m", "\033[36m"
+BOLD, RED, GREEN, YELLOW, CYAN = "\033[1m", "\033[31m", "\033[32m", "\033[33m", "\033[36m"
 _CONTEXT_LINES: Final = 3
 
 
@@ -39,7 +39,7 @@ def describe(review: Json, status: int, body: bytes, *, colour: bool = False) ->
     except msgspec.DecodeError:
         answer = {}
     lines = _undecided(status, answer) if status != 200 else _decided(review, answer.get("response") or {})
-    return "\n".join(_painted(_visible(text), code, colour) for text, code in lines)
+    return "\n".join(painted(visible(text), code, colour) for text, code in lines)
 
 
 def subject(review: Any) -> str:
@@ -51,17 +51,17 @@ def subject(review: Any) -> str:
     plural = resource.get("resource") if isinstance(resource, dict) else None
     kind = "/".join(str(part) for part in (plural or "?", request.get("subResource")) if part)
     name = "/".join(str(part) for part in (request.get("namespace"), request.get("name")) if part)
-    return _visible(" ".join(str(part) for part in (request.get("operation", "?"), kind, name) if part))
+    return visible(" ".join(str(part) for part in (request.get("operation", "?"), kind, name) if part))
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """*text* without control characters: names and messages come from strangers and must not steer the terminal."""
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 def _undecided(status: int, answer: Any) -> Iterator[tuple[str, str]]:
     message = answer.get("message", "") if isinstance(answer, dict) else ""
-    yield f"not decided (HTTP {status}): {message}", _RED
+    yield f"not decided (HTTP {status}): {message}", RED
 
 
 def _decided(review: Json, response: Json) -> Iterator[tuple[str, str]]:
@@ -70,16 +70,16 @@ def _decided(review: Json, response: Json) -> Iterator[tuple[str, str]]:
     if not response.get("allowed"):
         refusal = response.get("status") or {}
         code = " ".join(str(part) for part in (refusal.get("code"), refusal.get("reason")) if part)
-        yield f"refused ({code}): {refusal.get('message', '')}", _RED
+        yield f"refused ({code}): {refusal.get('message', '')}", RED
     elif operations:
         count = f"{len(operations)} operation{'s' if len(operations) > 1 else ''}"
-        yield f"allowed, changed by {count}", _YELLOW
+        yield f"allowed, changed by {count}", YELLOW
     else:
-        yield "allowed, unchanged", _GREEN
+        yield "allowed, unchanged", GREEN
     for rule, reason in (response.get("auditAnnotations") or {}).items():
         yield f"  {rule}: {reason}", ""
     for warning in response.get("warnings") or []:
-        yield f"  warning: {warning}", _YELLOW
+        yield f"  warning: {warning}", YELLOW
     if operations:
         yield from _difference(review, operations)
 
@@ -90,7 +90,7 @@ def _difference(review: Json, operations: list[Operation]) -> Iterator[tuple[str
     try:
         after = write_yaml(apply(json.loads(json.dumps(request["object"])), operations)).splitlines()
     except ValueError as error:
-        yield f"  the patch does not apply: {error}", _RED
+        yield f"  the patch does not apply: {error}", RED
         return
     name = subject(review)
     for line in difflib.unified_diff(before, after, name, f"{name} (answered)", n=_CONTEXT_LINES, lineterm=""):
@@ -99,9 +99,11 @@ def _difference(review: Json, operations: list[Operation]) -> Iterator[tuple[str
 
 def _diff_colour(line: str) -> str:
     if line.startswith(("---", "+++")):
-        return _BOLD
-    return {"-": _RED, "+": _GREEN, "@": _CYAN}.get(line[:1], "")
+        return BOLD
+    return {"-": RED, "+": GREEN, "@": CYAN}.get(line[:1], "")
 
 
-def _painted(text: str, code: str, colour: bool) -> str:
+def painted(text: str, code: str, colour: bool) -> str:
+    """*text* in the colour of *code* ("" = none) if *colour*."""
+    """*text* in the colour *code* (RED, …, "" for none), or as it is."""
     return f"{code}{text}{_RESET}" if colour and code else text

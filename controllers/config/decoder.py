@@ -296,6 +296,63 @@ def selector() -> Reader:
     return read
 
 
+def sections(kind: type[T], *, name: str = "") -> Reader:
+    """A list of objects, each read into a *kind*, as a tuple. *name*: the attribute that no two of them may share."""
+
+    def read(value: Any) -> tuple[T, ...]:
+        if not isinstance(value, list):
+            raise ValueError(f"must be a list of objects, not {json_type(value)}")
+        inner = _Inside()
+        found = [inner.item(kind, item, (index,)) for index, item in enumerate(value)]
+        names = [getattr(one, name) for one in found] if name else []
+        for index, one in enumerate(names):
+            if one and one in names[:index]:
+                inner.fault((index, name), f'"{one}" stands there twice')
+        return inner.checked(tuple(found))
+
+    return read
+
+
+def sections_by(kind: type[T], check: Callable[[str], str | None] = lambda key: None) -> Reader:
+    """An object whose values are each read into a *kind*; *check* says what is wrong with a key."""
+
+    def read(value: Any) -> dict[str, T]:
+        if not isinstance(value, dict):
+            raise ValueError(f"must be an object, not {json_type(value)}")
+        inner = _Inside()
+        for key in value:
+            if fault := check(key):
+                inner.fault((key,), fault)
+        return inner.checked({key: inner.item(kind, item, (key,)) for key, item in value.items()})
+
+    return read
+
+
+class _Inside(Decoder):
+    """Reads the items of one setting: faults are placed from there."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self._found: list[tuple[Path, str]] = []
+
+    def item(self, kind: type[T], value: Any, path: Path) -> T:
+        """One item, which may not be null."""
+        if value is None:
+            self.fault(path, "must be an object, not null")
+            return kind()
+        return self.read(kind, value, path)
+
+    def fault(self, path: Path, message: str) -> None:
+        self.faults.append(Fault(0, 0, "", dotted(path), message))
+        self._found.append((path, message))
+
+    def checked(self, found: T) -> T:
+        """*found*; raises SelectorError with every fault."""
+        if self._found:
+            raise SelectorError(*self._found)
+        return found
+
+
 def _shown(value: Any) -> str:
     shown = json.dumps(value, ensure_ascii=False, default=str)
     return shown if len(shown) <= 40 else json_type(value)

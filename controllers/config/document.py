@@ -30,14 +30,19 @@ from controllers.config.decoder import (
     setting,
 )
 from controllers.config.election import ClientConnectionSection, LeaderElectionSection
+from controllers.config.features import ControllersSection, FeaturesSection
 from controllers.config.votes import VotesSection
 from controllers.config.webhook import ClientAuthMode, MetricsSection, ProbesSection, WebhookSection
 from webhook.admission.settings import Settings
 from webhook.names import API_VERSION, CONFIG_KIND
 from webhook.objects.documents import Document, DocumentError, read_documents
 from webhook.objects.sources import Path
+from webhook.sidecars.selection import Policy
 
-__all__ = ["Configuration", "ConfigurationError", "Override", "load", "parse"]
+__all__ = ["Configuration", "ConfigurationError", "Override", "load", "parse", "read"]
+
+
+DEFAULT_HOME: Final = Policy().home
 
 
 class LogFormat(StrEnum):
@@ -53,42 +58,6 @@ class LoggingSection:
 
     format: LogFormat = setting(LogFormat.TEXT, choice(LogFormat))
     verbose: bool = setting(False, flag())
-
-
-@attrs.frozen
-class FeatureSection:
-    """One feature"""
-
-    enabled: bool = setting(True, flag())
-
-
-@attrs.frozen
-class FeaturesSection:
-    """features: which services answer"""
-
-    node_taint: FeatureSection = section(FeatureSection)
-    endpoint: FeatureSection = section(FeatureSection)
-    pod_status: FeatureSection = section(FeatureSection)
-
-    def disabled(self) -> frozenset[str]:
-        """The names of the services that are switched off, as the registry has them."""
-        return frozenset(
-            field.name.replace("_", "-") for field in attrs.fields(FeaturesSection) if not getattr(self, field.name).enabled
-        )
-
-
-@attrs.frozen
-class ControllerSection:
-    """One led controller"""
-
-    enabled: bool = setting(True, flag())
-
-
-@attrs.frozen
-class ControllersSection:
-    """controllers: what the leader acts on"""
-
-    edge_health: ControllerSection = section(ControllerSection)
 
 
 def _share_a_port(it: Configuration, _: frozenset[str]) -> bool:
@@ -124,11 +93,18 @@ class Configuration:
         ),
     )
 
-    def settings(self) -> Settings:
-        """The same for the admission core."""
+    def settings(self, home: str = DEFAULT_HOME) -> Settings:
+        """The same for the admission core. *home*: the namespace whose sidecars reach every pod, unless one is set."""
         auth = self.webhook.client_auth
         return Settings(
             votes=self.votes.policy(),
+            sidecars=self.features.sidecar.policy(home),
+            home=home,
+            resource_policies=self.features.resource_limits.value(),
+            typo_hints=self.features.resource_limits.typo_hints,
+            creators=self.features.creator_policy.value(),
+            compliance=self.features.pod_compliance.value(),
+            database_policy=self.controllers.database_instance.policy(),
             disabled=self.features.disabled(),
             max_in_flight=self.webhook.limits.max_in_flight,
             body_limit_bytes=self.webhook.limits.body_bytes,
@@ -164,7 +140,14 @@ def parse(source: bytes | str, file: str, overrides: Mapping[Path, Override] | N
 
     Raises ConfigurationError with every fault.
     """
-    document = _only_document(source, file) if file else None
+    return read(_only_document(source, file) if file else None, overrides)
+
+
+def read(document: Document | None, overrides: Mapping[Path, Override] | None = None) -> Configuration:
+    """The configuration that *document* writes, read with its positions; None: every default.
+
+    Raises ConfigurationError with every fault.
+    """
     decoder = Decoder(document, overrides)
     if document is not None and isinstance(document.value, dict):
         _check_header(document.value, decoder)

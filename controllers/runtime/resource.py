@@ -149,5 +149,7 @@ class ListWatch(Protocol):
 class Getter(Protocol):
     """What a live read needs of an API server."""
 
-    def get_bytes(self, path: str, params: Params | None = None, *, timeout_s: float | None = None) -> bytes:
-        """The body of a GET. Raises ApiError; TimedOut after *timeout_s* in all."""
+    def get_bytes(
+        self, path: str, params: Params | None = None, *, timeout_s: float | None = None, accept: str = "application/json"
+    ) -> bytes:
+        """The body of a GET, in the form that *accept* names. Raises ApiError; TimedOut after *timeout_s* in all."""

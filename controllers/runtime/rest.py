@@ -119,9 +119,11 @@ class RestClient:
         """The object or list at *path*."""
         return self._object("GET", path, self.get_bytes(path, params, timeout_s=timeout_s))
 
-    def get_bytes(self, path: str, params: Params | None = None, *, timeout_s: float | None = None) -> bytes:
-        """The body of a GET."""
-        return bytes(self._unary("GET", path, params, timeout_s=timeout_s))
+    def get_bytes(
+        self, path: str, params: Params | None = None, *, timeout_s: float | None = None, accept: str = _JSON
+    ) -> bytes:
+        """The body of a GET; *accept* asks for another form than the whole object (Kubernetes API concepts)."""
+        return bytes(self._unary("GET", path, params, timeout_s=timeout_s, accept=accept))
 
     def list_page(self, path: str, params: Params, *, cancellation: Cancellation | None = None) -> Body:
         """One page of the collection at *path*; *params* hold limit, continue, resourceVersion, selectors."""
@@ -167,7 +169,7 @@ class RestClient:
         request, cancel = f"WATCH {path}", _cancel(cancellation) or Cancel()
         timeout = urllib3.Timeout(connect=self._limits.connect_timeout_s, read=read_timeout_s)
         self._wait_turn(request, self._limits.timeout_s, cancel)
-        response = self._send("GET", "WATCH", path, {**params, "watch": "true"}, None, _JSON, timeout, cancel)
+        response = self._send("GET", "WATCH", path, {**params, "watch": "true"}, None, {"Accept": _JSON}, timeout, cancel)
         if response.status != 200:
             raise self._refused(request, response, cancel, self._limits.timeout_s)
         # What swallows the packets of one connection swallows those of all that are as old.
@@ -204,6 +206,7 @@ class RestClient:
         timeout_s: float | None = None,
         cancel: Cancel | None = None,
         method: str = "",
+        accept: str = _JSON,
     ) -> Body:
         method = method or verb
         request = f"{method} {path}"
@@ -211,7 +214,8 @@ class RestClient:
         self._wait_turn(request, deadline.remaining_s(), cancel)
         left_s = max(0.001, deadline.remaining_s())
         timeout = urllib3.Timeout(total=left_s, connect=min(self._limits.connect_timeout_s, left_s), read=left_s)
-        response = self._send(verb, method, path, params or {}, body, content_type, timeout, cancel)
+        headers = {"Accept": accept} if body is None else {"Accept": accept, "Content-Type": content_type}
+        response = self._send(verb, method, path, params or {}, body, headers, timeout, cancel)
         if not 200 <= response.status < 300:
             raise self._refused(request, response, cancel, deadline.remaining_s())
         return self._read(request, response, cancel, deadline)
@@ -246,7 +250,7 @@ class RestClient:
         path: str,
         params: Params,
         body: bytes | None,
-        content_type: str,
+        headers: Mapping[str, str],
         timeout: urllib3.Timeout,
         cancel: Cancel | None,
     ) -> urllib3.BaseHTTPResponse:
@@ -254,7 +258,7 @@ class RestClient:
         url = f"{access.base}{path}?{urlencode(params)}" if params else access.base + path
         code, began_s = "<error>", self._clock.monotonic_s()  # client-go's word for "no answer"
         try:
-            headers = self._headers(access, body, content_type)
+            headers = self._identified(access, headers)
             with announced_to(cancel), translated(request, cancel):
                 response = access.pool.request(
                     verb,
@@ -273,10 +277,8 @@ class RestClient:
             self._requests.labels(code, method, access.host).inc()
             self._durations.labels(method, access.host).observe(self._clock.monotonic_s() - began_s)
 
-    def _headers(self, access: _Access, body: bytes | None, content_type: str) -> Mapping[str, str]:
-        headers = {"Accept": _JSON, "User-Agent": self._agent}
-        if body is not None:
-            headers["Content-Type"] = content_type
+    def _identified(self, access: _Access, asked: Mapping[str, str]) -> Mapping[str, str]:
+        headers = {**asked, "User-Agent": self._agent}
         try:
             auth = access.configuration.auth_settings().get("BearerToken")  # runs the loader's refresh hook
         except (OSError, ValueError, _config_exception()) as error:

@@ -72,6 +72,11 @@ class Store(Generic[F]):
         with self._lock:
             return [self._items[key].facts for key in self._buckets[index].get(value, ())]
 
+    def values(self, index: str) -> list[str]:
+        """The values under which *index* files anything, in no order. O(values). Raises KeyError for an unknown index."""
+        with self._lock:
+            return list(self._buckets[index])
+
     def items(self) -> list[Item[F]]:
         """Everything, in no order. O(n)."""
         with self._lock:

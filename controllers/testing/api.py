@@ -31,7 +31,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from controllers.testing.answers import TICK_S, Answer, Exchange, Request, stream
-from controllers.testing.objects import Json, Objects, Refusal, Target
+from controllers.testing.objects import Json, Objects, Refusal, Target, selection_of
 
 
 class FakeApi:
@@ -193,6 +193,8 @@ class FakeApi:
                 return 200, self.objects.list_page(target, request.params)
             case "get":
                 answer = self.objects.get(target)
+            case "create" if target.subresource == "eviction":
+                return 201, json.dumps(self.objects.evict(target, sent)).encode()
             case "create":
                 return 201, json.dumps(self.objects.create(target, sent)).encode()
             case "update":
@@ -205,6 +207,7 @@ class FakeApi:
 
     def _watch(self, exchange: Exchange, target: Target) -> None:
         params, changed = exchange.request.params, self.objects.changed
+        selection = selection_of(params)
         if params.get("sendInitialEvents") and not self.watch_list:
             raise Refusal(422, "Invalid", "sendInitialEvents is forbidden for watch unless the WatchList feature gate is on")
         bookmarks = params.get("allowWatchBookmarks") == "true"
@@ -225,7 +228,7 @@ class FakeApi:
             with changed:
                 if epoch != self._epoch:
                     break
-                lines, position = self.objects.lines_from(target, position, bookmarks=bookmarks)
+                lines, position = self.objects.lines_from(target, position, selection, bookmarks=bookmarks)
                 if not lines:
                     changed.wait(TICK_S)
         {"end": exchange.end, "hang": exchange.hang, "cut": exchange.cut}[self._farewell]()

@@ -17,6 +17,8 @@ import attrs
 import msgspec
 
 from controllers.testing.patches import PatchRefused, json_patch, merge_patch
+from controllers.testing.selecting import Selection
+from webhook.objects.selectors import SelectorError
 
 Json = dict[str, Any]
 
@@ -38,6 +40,17 @@ class Refusal(Exception):
         return body | ({"details": {"causes": [{"reason": self.cause}]}} if self.cause else {})
 
 
+@attrs.frozen
+class Row:
+    """Something that happened: a change, or (both bodies empty) a bookmark, which is a line as it is sent."""
+
+    version: int
+    namespace: str = ""
+    before: bytes = b""  # the object as it was, b"" when there was none
+    after: bytes = b""
+    bookmark: bytes = b""
+
+
 @attrs.define
 class Collection:
     """All objects of one kind, and what happened to them."""
@@ -47,7 +60,7 @@ class Collection:
     api_version: str
     kind: str
     bodies: dict[str, bytes] = attrs.field(factory=dict)  # key -> encoded object
-    log: list[tuple[int, str, str, bytes]] = attrs.field(factory=list)  # version, event type, namespace, line
+    log: list[Row] = attrs.field(factory=list)
     compacted: int = 0
     snapshots: dict[int, list[tuple[str, bytes]]] = attrs.field(factory=dict)  # for pages
 
@@ -75,6 +88,7 @@ _KINDS = (
     ("/api/v1", "secrets", "v1", "Secret"),
     ("/api/v1", "endpoints", "v1", "Endpoints"),
     ("/api/v1", "limitranges", "v1", "LimitRange"),
+    ("/api/v1", "resourcequotas", "v1", "ResourceQuota"),
     ("/apis/coordination.k8s.io/v1", "leases", "coordination.k8s.io/v1", "Lease"),
     ("/apis/discovery.k8s.io/v1", "endpointslices", "discovery.k8s.io/v1", "EndpointSlice"),
     ("/apis/events.k8s.io/v1", "events", "events.k8s.io/v1", "Event"),
@@ -149,7 +163,7 @@ class Objects:
         with self.changed:
             for collection in self._collections.values():
                 line = self.bookmark_line(collection, self.version)
-                collection.log.append((self.version, "BOOKMARK", "", line))
+                collection.log.append(Row(self.version, bookmark=line))
             self.changed.notify_all()
 
     # -- called by servers
@@ -198,16 +212,20 @@ class Objects:
             return lines, len(collection.log)
         if int(asked) < collection.compacted:
             raise Refusal(410, "Expired", f"too old resource version: {asked} ({collection.compacted})")
-        return [], next((i for i, row in enumerate(collection.log) if row[0] > int(asked)), len(collection.log))
+        return [], next((i for i, row in enumerate(collection.log) if row.version > int(asked)), len(collection.log))
 
-    def lines_from(self, target: Target, position: int, *, bookmarks: bool) -> tuple[list[bytes], int]:
+    def lines_from(
+        self, target: Target, position: int, selection: Selection = Selection(), *, bookmarks: bool
+    ) -> tuple[list[bytes], int]:
         """The events since *position*, and the new position. Call under `changed`."""
         rows = target.collection.log[position:]
-        lines = [
-            line
-            for _, kind, namespace, line in rows
-            if (bookmarks if kind == "BOOKMARK" else not target.namespace or namespace == target.namespace)
-        ]
+        lines = []
+        for row in rows:
+            if row.bookmark:
+                lines += [row.bookmark] if bookmarks else []
+            elif not target.namespace or row.namespace == target.namespace:
+                event = selection.event(row.before, row.after, row.version)
+                lines += [event_line(*event)] if event is not None else []
         return lines, position + len(rows)
 
     def bookmark_line(self, collection: Collection, version: int, annotations: Json | None = None) -> bytes:
@@ -260,6 +278,11 @@ class Objects:
             new["metadata"].setdefault("deletionTimestamp", _DELETED_AT)
             return self._store(target.collection, target.key, obj, new)
 
+    def evict(self, target: Target, eviction: Json) -> Json:
+        """Delete the pod, as no disruption budget would mind. Raises Refusal 404, 409."""
+        self.delete(target, eviction.get("deleteOptions") or {})
+        return {"apiVersion": "v1", "kind": "Status", "status": "Success", "code": 201}
+
     # -- inside; all under `changed`
 
     def _of_kind(self, obj: Json) -> Collection:
@@ -271,11 +294,8 @@ class Objects:
 
     def _rows(self, target: Target, params: Mapping[str, str]) -> list[tuple[str, bytes]]:
         prefix = target.namespace + "/" if target.namespace else ""
-        name = params.get("fieldSelector", "").partition("metadata.name=")[2]
-        bodies = target.collection.bodies
-        return sorted(
-            (key, body) for key, body in bodies.items() if key.startswith(prefix) and (not name or key == prefix + name)
-        )
+        selection, bodies = selection_of(params), target.collection.bodies
+        return sorted((key, body) for key, body in bodies.items() if key.startswith(prefix) and selection.matches(body))
 
     def _check_known(self, version: str) -> None:
         if version and int(version) > self.version:
@@ -311,21 +331,32 @@ class Objects:
             new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
             if new == old:
                 return old
-        self._write(collection, key, new, "ADDED" if old is None else "MODIFIED")
-        collection.bodies[key] = msgspec.json.encode(new)
+        before = collection.bodies.get(key, b"")
+        collection.bodies[key] = self._written(new)
+        self._record(collection, new, before, collection.bodies[key])
         return new
 
     def _remove(self, collection: Collection, key: str, obj: Json) -> Json:
         del collection.bodies[key]
-        self._write(collection, key, obj, "DELETED")
+        self._record(collection, obj, self._written(obj), b"")
         return obj
 
-    def _write(self, collection: Collection, key: str, obj: Json, event: str) -> None:
+    def _written(self, obj: Json) -> bytes:
         self.version += 1
         obj["metadata"]["resourceVersion"] = str(self.version)
-        namespace = obj["metadata"].get("namespace", "")
-        collection.log.append((self.version, event, namespace, _line(event, obj)))
+        return msgspec.json.encode(obj)
+
+    def _record(self, collection: Collection, obj: Json, before: bytes, after: bytes) -> None:
+        collection.log.append(Row(self.version, obj["metadata"].get("namespace", ""), before, after))
         self.changed.notify_all()
+
+
+def selection_of(params: Mapping[str, str]) -> Selection:
+    """What the parameters of a request select. Raises Refusal 400."""
+    try:
+        return Selection.of(params)
+    except SelectorError as error:
+        raise Refusal(400, "BadRequest", f"unable to parse requirement: {error}") from error
 
 
 def event_line(kind: str, body: bytes) -> bytes:

@@ -67,6 +67,7 @@ class Gatehouse:
         self._connections: dict[str, Connections] = {}  # server -> connections, once it has said where it listens
         self.addresses: dict[str, str] = {}  # server ("webhook", "metrics", "healthProbe") -> host:port
         self.ca_file = folder / "webhook-ca.pem"
+        self._config_file = folder / "config.json"
 
     def start(self) -> None:
         """Start it and wait until it is ready."""
@@ -76,9 +77,8 @@ class Gatehouse:
         kubeconfig = self._folder / "gatehouse.kubeconfig"
         self._cluster.credentials.write_kubeconfig(kubeconfig, self._server, token)
         head = {"apiVersion": "gatehouse.dev/v1alpha1", "kind": "GatehouseConfiguration"}
-        config = self._folder / "config.json"
-        config.write_text(json.dumps(head | self._config))
-        argv = [sys.executable, *self.program, "serve", f"--config={config}", f"--kubeconfig={kubeconfig}"]
+        self._config_file.write_text(json.dumps(head | self._config))
+        argv = [sys.executable, *self.program, "serve", f"--config={self._config_file}", f"--kubeconfig={kubeconfig}"]
         argv += [f"--{server}-bind-address=127.0.0.1:0" for server in ("webhook", "metrics", "health-probe")]
         argv += [f"--tls-cert-file={self._folder / 'tls.crt'}", f"--tls-private-key-file={self._folder / 'tls.key'}"]
         command = self._cluster.namespace.command([*argv, *self._arguments])
@@ -108,7 +108,7 @@ class Gatehouse:
 
     def registration(self) -> Registration:
         """Its webhook configurations, as an operator has them printed."""
-        return Registration.printed(f"https://{self.addresses['webhook']}", self.ca_file)
+        return Registration.printed(f"https://{self.addresses['webhook']}", self.ca_file, self._config_file)
 
     @property
     def probes(self) -> Connections:

@@ -58,9 +58,10 @@ class Registration:
     configurations: Sequence[Json]
 
     @classmethod
-    def printed(cls, url: str, ca_file: Path) -> Registration:
-        """What `gatehouse manifests` prints for the server at *url*."""
+    def printed(cls, url: str, ca_file: Path, config: Path | None = None) -> Registration:
+        """What `gatehouse manifests` prints for the server at *url*, with the configuration file *config*."""
         argv = [sys.executable, "-m", "controllers", "manifests", "--url", url, "--ca-file", str(ca_file)]
+        argv += [f"--config={config}"] if config else []
         result = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=30)
         if result.returncode:
             raise AssertionError(f"manifests: exit code {result.returncode}: {result.stderr}")

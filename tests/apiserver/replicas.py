@@ -17,7 +17,7 @@ from pathlib import Path
 import attrs
 
 from tests.apiserver.gatehouse import Gatehouse
-from tests.apiserver.registration import NAMESPACE, rbac, service_account_token
+from tests.apiserver.registration import ACCOUNT, NAMESPACE, rbac, service_account_token
 from tests.cluster import Api, Cluster, Json
 from tests.cluster.api import Connections
 from tests.cluster.kinds import apply
@@ -135,7 +135,7 @@ def _make_account(api: Api, name: str) -> None:
     for document in rbac():
         mine = copy.deepcopy(document)
         if mine["kind"] in ("ClusterRoleBinding", "RoleBinding", "ServiceAccount"):
-            mine["metadata"]["name"] = name
+            mine["metadata"]["name"] = mine["metadata"]["name"].replace(ACCOUNT, name, 1)
         for subject in mine.get("subjects", []):
             subject |= {"name": name, "namespace": NAMESPACE}
         if mine["kind"] in ("ServiceAccount", "Role", "RoleBinding"):

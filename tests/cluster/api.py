@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import select
 import ssl
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -27,12 +28,15 @@ MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 TIMEOUT_S = 30.0
+# RFC 7234 section 5.5; several headers arrive as one, joined by commas (see Connections._call).
+_WARNING = re.compile(r'299 - "((?:[^"\\]|\\.)*)"')
 
 
 class ApiError(Exception):
     """The API server refused: *status* is the HTTP status, *reason* the Status object's reason ("NotFound")."""
 
-    def __init__(self, method: str, path: str, status: int, body: bytes) -> None:
+    def __init__(self, method: str, path: str, status: int, body: bytes, warnings: Sequence[str] = ()) -> None:
+        self.warnings = tuple(warnings)
         try:
             answer = json.loads(body)
         except ValueError:
@@ -135,7 +139,10 @@ class Connections:
     ) -> Reply:
         connection.request(method, path, body=body, headers=dict(headers))
         response = connection.getresponse()
-        names = {name.lower(): value for name, value in response.getheaders()}
+        names: dict[str, str] = {}
+        for name, value in response.getheaders():
+            key = name.lower()
+            names[key] = f"{names[key]}, {value}" if key in names else value
         return Reply(response.status, names, response.read())
 
 
@@ -160,16 +167,28 @@ class Api:
         headers: Mapping[str, str] | None = None,
     ) -> Json:
         """The object the API server answers with; `{}` for an answer that is not JSON."""
+        return self.told(method, path, body, content_type, headers)[0]
+
+    def told(
+        self,
+        method: str,
+        path: str,
+        body: Json | list[Json] | None = None,
+        content_type: str = "application/json",
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[Json, list[str]]:
+        """As `request`, with the warnings that kubectl would show."""
         sent = dict(self._headers) | dict(headers or {})
         if body is not None:
             sent["Content-Type"] = content_type
         reply = self._connections.call(method, path, None if body is None else json.dumps(body).encode(), sent)
+        warnings = [json.loads(f'"{quoted}"') for quoted in _WARNING.findall(reply.headers.get("warning", ""))]
         if reply.status >= 400:
-            raise ApiError(method, path, reply.status, reply.body)
+            raise ApiError(method, path, reply.status, reply.body, warnings)
         if "json" not in reply.headers.get("content-type", ""):
-            return {}
+            return {}, warnings
         answer: Json = json.loads(reply.body)
-        return answer
+        return answer, warnings
 
     def get(self, path: str) -> Json:
         """One object or list."""

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -24,10 +25,10 @@ READY_WITHIN_S = 60.0
 ONLY_ADMISSION = {
     "apiVersion": "gatehouse.dev/v1alpha1",
     "kind": "GatehouseConfiguration",
-    "controllers": {"edgeHealth": {"enabled": False}},
+    "controllers": {"edgeHealth": {"enabled": False}, "coverage": {"enabled": False}},
 }
 _REVIEW = reviews.endpoints(2 * NODES, nodes=NODES, silent=lambda node: True)
-_BEGUN = re.compile(r'^gatehouse_reflector_(?:lists|watches)_total\{.*resource="(\w+)".*\} (\S+)$', re.MULTILINE)
+_BEGUN = re.compile(r'^gatehouse_reflector_(?:lists|watches)_total\{.*resource="([^"]+)".*\} (\S+)$', re.MULTILINE)
 
 
 @attrs.frozen
@@ -39,7 +40,7 @@ class Follower:
 
     def begun(self) -> Mapping[str, int]:
         """The lists and watches that each reflector has begun so far, answered or not, by resource."""
-        found = {"nodes": 0, "pods": 0}
+        found: Counter[str] = Counter()
         for resource, count in _BEGUN.findall(self.served.get("metrics", "/metrics")[1]):
             found[resource] += int(float(count))
         return found

@@ -13,11 +13,13 @@ from typing import Any
 import attrs
 
 from webhook.admission.service import Entry, Service
+from webhook.admission.settings import Settings
 from webhook.names import APP_LABEL, DOMAIN, PROJECT
 from webhook.objects.meta import Json
 
 API_VERSION = "admissionregistration.k8s.io/v1"
 REVIEW_VERSIONS = ("v1", "v1beta1")
+DEFAULTS = Settings()
 
 
 @attrs.frozen
@@ -48,13 +50,19 @@ class ClientConfig:
 
 
 def configurations(
-    services: Iterable[Service], client: ClientConfig, review_versions: Sequence[str] = REVIEW_VERSIONS
+    services: Iterable[Service],
+    client: ClientConfig,
+    settings: Settings = DEFAULTS,
+    review_versions: Sequence[str] = REVIEW_VERSIONS,
 ) -> list[Json]:
-    """The mutating and the validating configuration; an empty one too, so that applying it takes old registrations away."""
+    """The mutating and the validating configuration; an empty one too, so that applying it takes old registrations away.
+
+    settings: some services register what these leave them to decide, and nothing when that is nothing.
+    """
     mutating: list[Json] = []
     validating: list[Json] = []
     for service in services:
-        webhooks = [_webhook(service, entry, client, review_versions) for entry in service.entries]
+        webhooks = [_webhook(service, entry, client, review_versions) for entry in service.entries_with(settings)]
         (mutating if service.mutating else validating).extend(webhooks)
     return [
         {

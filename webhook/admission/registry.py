@@ -7,21 +7,45 @@ from __future__ import annotations
 
 from typing import Any
 
+from webhook.admission.bounds import compliance_policies, creator_entries, creator_policy, pod_entries, resource_policies
 from webhook.admission.review import Operations
-from webhook.admission.service import NODES_CACHE, PODS_CACHE, Entry, Match, Rule, Service
+from webhook.admission.service import (
+    NAMESPACES_CACHE,
+    NODES_CACHE,
+    PODS_CACHE,
+    SIDECARS_CACHE,
+    Entry,
+    Match,
+    Rule,
+    Service,
+)
 from webhook.admission.settings import Settings
+from webhook.admission.spared import NOT_OF_THE_SYSTEM, NOT_OURS
 from webhook.cluster import Cluster
+from webhook.features.creator_policy import RestrictCreators
 from webhook.features.endpoints import KeepAddressesReady
 from webhook.features.node_taint import DropUnreachableTaint
+from webhook.features.pod_compliance import KeepPodsCompliant
 from webhook.features.pod_status import KeepPodReady
-from webhook.names import APP_LABEL, PROJECT
+from webhook.features.resource_limits import KeepResourcesInBounds, ResourceLimits
+from webhook.features.sidecar import InjectSidecars
+from webhook.features.workload_warnings import WarnOfWorkloads
+from webhook.names import (
+    DISABLED,
+    ENABLED,
+    INJECTED_NAMESPACE_LABEL,
+    MUTATE_LABEL,
+    OPT_IN_NAMESPACE_LABEL,
+)
+from webhook.objects.workloads import WORKLOADS
 
+DEFAULTS = Settings()
 CREATE, UPDATE = Operations.CREATE, Operations.UPDATE
 
-# Our own objects are never ours to judge: a broken Gatehouse must not stand in the way of its own recovery.
-NOT_OURS: dict[str, Any] = {
-    "matchExpressions": [{"key": APP_LABEL, "operator": "NotIn", "values": [PROJECT]}],
-}
+NOT_SWITCHED_OFF: dict[str, Any] = {"key": MUTATE_LABEL, "operator": "NotIn", "values": [DISABLED]}
+# What a controller of the control plane applies has no reader.
+NOT_A_CONTROLLER = ("not-a-controller", "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:')")
+_PODS_OF_THEIR_OWN = ("Pod", "PodTemplate")  # the one is told of at its creation, of the other nothing comes by itself
 
 # A flip by the node controller (MarkPodsNotReady in kubernetes/pkg/controller/util/node): Ready falls, ContainersReady stays. A
 # failed probe lowers both, and kubelets write as members of system:nodes: neither ever reaches us.
@@ -59,6 +83,17 @@ def _guard(*matches: Match, **options: Any) -> Entry:
     )
 
 
+def _mutate(suffix: str, *labels: tuple[str, str]) -> Entry:
+    """A registration for the creation of pods in the namespaces whose *labels* are (In, NotIn) enabled."""
+    chosen = [{"key": key, "operator": operator, "values": [ENABLED]} for key, operator in labels]
+    return Entry(
+        (Match("", "v1", "pods", (CREATE,), "Namespaced"),),
+        suffix,
+        namespace_selector={"matchExpressions": [*chosen, NOT_SWITCHED_OFF, NOT_OF_THE_SYSTEM]},
+        object_selector=NOT_OURS,
+    )
+
+
 def _node_taint(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
     return (DropUnreachableTaint(settings.votes),)
 
@@ -69,6 +104,32 @@ def _endpoint(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
 
 def _pod_status(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
     return (KeepPodReady(settings.votes, cluster.nodes),)
+
+
+def _mutating(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
+    return (InjectSidecars(settings.sidecars, cluster),)
+
+
+def _validating(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
+    return pod_bounds(settings)
+
+
+def pod_bounds(settings: Settings) -> tuple[KeepResourcesInBounds | KeepPodsCompliant, ...]:
+    """The rules that hold pods to bounds, as far as *settings* leave them anything to decide."""
+    limits, compliance = resource_policies(settings), compliance_policies(settings)
+    return (
+        *([KeepResourcesInBounds(ResourceLimits(limits, settings.typo_hints))] if limits else []),
+        *([KeepPodsCompliant(compliance)] if compliance else []),
+    )
+
+
+def _creators(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
+    policy = creator_policy(settings)
+    return (RestrictCreators(policy),) if policy.rules else ()
+
+
+def _workload_warnings(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
+    return (WarnOfWorkloads(settings.sidecars, cluster, pod_bounds(settings)),)
 
 
 SERVICES: tuple[Service, ...] = (
@@ -113,6 +174,39 @@ SERVICES: tuple[Service, ...] = (
         guards_availability=True,
         caches=frozenset({NODES_CACHE}),
     ),
+    Service(
+        "mutate",
+        "/mutate",
+        (
+            _mutate("", (OPT_IN_NAMESPACE_LABEL, "In")),
+            _mutate("-every-pod", (INJECTED_NAMESPACE_LABEL, "In"), (OPT_IN_NAMESPACE_LABEL, "NotIn")),
+        ),
+        _mutating,
+        caches=frozenset({NAMESPACES_CACHE, SIDECARS_CACHE, NODES_CACHE}),
+    ),
+    Service("validate", "/validate", pod_entries, _validating, mutating=False),
+    Service("validate-creators", "/validate/creators", creator_entries, _creators, mutating=False),
+    Service(
+        "workload-warnings",
+        "/workload-warnings",
+        (
+            Entry(
+                tuple(
+                    Match(workload.versions[0].rpartition("/")[0], "v1", workload.resource, (CREATE, UPDATE), "Namespaced")
+                    for workload in WORKLOADS
+                    if workload.kind not in _PODS_OF_THEIR_OWN
+                ),
+                namespace_selector={"matchExpressions": [NOT_OF_THE_SYSTEM]},
+                object_selector=NOT_OURS,
+                match_conditions=(NOT_A_CONTROLLER,),
+                failure_policy="Ignore",
+                timeout_s=3,
+            ),
+        ),
+        _workload_warnings,
+        mutating=False,
+        caches=frozenset({NAMESPACES_CACHE, SIDECARS_CACHE, NODES_CACHE}),
+    ),
 )
 
 
@@ -121,16 +215,26 @@ def by_name(name: str) -> Service:
     return {service.name: service for service in SERVICES}[name]
 
 
-def path_for(group: str, resource: str, subresource: str = "") -> str | None:
-    """The path that reviews of a resource are sent to; None when no registration matches it."""
+def paths_for(
+    group: str, resource: str, subresource: str = "", operation: Operations | None = None, settings: Settings = DEFAULTS
+) -> tuple[str, ...]:
+    """The paths that reviews of a resource are sent to, mutating ones first; () when no registration matches it.
+
+    operation: None asks for any.
+    """
     name = f"{resource}/{subresource}" if subresource else resource
-    return next(
-        (
-            service.path
-            for service in SERVICES
-            for entry in service.entries
+    return tuple(
+        service.path
+        for service in sorted(SERVICES, key=lambda service: not service.mutating)
+        if any(
+            match.covers(group, match.version, name, one)
+            for entry in service.entries_with(settings)
             for match in entry.matches
-            if (match.group, match.resource) == (group, name)
-        ),
-        None,
+            for one in (match.operations if operation is None else (operation,))
+        )
     )
+
+
+def path_for(group: str, resource: str, subresource: str = "") -> str | None:
+    """The first of `paths_for`; None when there is none."""
+    return next(iter(paths_for(group, resource, subresource)), None)

@@ -6,8 +6,8 @@ A `Service` is a row of the table in `registry`; binding it to settings and fact
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final, Protocol
 
 import attrs
 
@@ -21,6 +21,13 @@ from webhook.names import Reason
 
 NODES_CACHE = "nodes"
 PODS_CACHE = "pods"
+NAMESPACES_CACHE = "namespaces"
+SIDECARS_CACHE = "sidecars"  # the ConfigMaps that hold entries
+LIMIT_RANGES_CACHE = "limitranges"  # this and the next only feed forecasts: no service waits for them
+QUOTAS_CACHE = "resourcequotas"
+
+ANY: Final = "*"  # in a registration: every group, version or resource
+DEFAULT_TIMEOUT_S: Final = 5
 
 
 @attrs.frozen
@@ -63,6 +70,21 @@ class Match:
     operations: tuple[Operations, ...]
     scope: str = "*"
 
+    def covers(self, group: str, version: str, resource: str, operation: Operations) -> bool:
+        """Whether the API server sends it for this line. *resource* is with its subresource.
+
+        Source: apiserver pkg/admission/plugin/webhook/predicates/rules: "pods/*" means pods, too.
+        """
+        mine, _, my_part = self.resource.partition("/")
+        asked, _, part = resource.partition("/")
+        return (
+            operation in self.operations
+            and self.group in (ANY, group)
+            and self.version in (ANY, version)
+            and mine in (ANY, asked)
+            and my_part in (ANY, part)
+        )
+
 
 @attrs.frozen
 class Entry:
@@ -76,7 +98,7 @@ class Entry:
     match_policy: str = "Equivalent"
     failure_policy: str = "Fail"
     side_effects: str = "None"
-    timeout_s: int = 5
+    timeout_s: int = DEFAULT_TIMEOUT_S
     reinvocation_policy: str = "IfNeeded"  # mutating registrations only
 
 
@@ -86,7 +108,7 @@ class Service:
 
     name: str
     path: str
-    entries: tuple[Entry, ...]
+    entries: tuple[Entry, ...] | Callable[[Settings], tuple[Entry, ...]]  # a function where the configuration decides
     build: Callable[[Settings, Cluster], tuple[Rule, ...]]
     mutating: bool = True
     guards_availability: bool = False  # never refuses
@@ -96,17 +118,17 @@ class Service:
     @property
     def timeout_s(self) -> int:
         """The longest time that a registration gives this service."""
-        return max(entry.timeout_s for entry in self.entries)
+        return max((entry.timeout_s for entry in self.entries_with(Settings())), default=DEFAULT_TIMEOUT_S)
+
+    def entries_with(self, settings: Settings) -> tuple[Entry, ...]:
+        """The registrations; () when *settings* leave it nothing to decide: then none is made."""
+        return self.entries(settings) if callable(self.entries) else self.entries
 
     def bind(self, settings: Settings, cluster: Cluster) -> BoundService:
-        """This service with its rules."""
-        takes = frozenset(
-            (match.group, match.version, match.resource, operation)
-            for entry in self.entries
-            for match in entry.matches
-            for operation in match.operations
-        )
-        return BoundService(self, self.build(settings, cluster), takes)
+        """This service with its rules and registrations."""
+        entries = self.entries_with(settings)
+        takes = tuple(match for entry in entries for match in entry.matches)
+        return BoundService(attrs.evolve(self, entries=entries), self.build(settings, cluster), takes)
 
 
 @attrs.frozen
@@ -124,10 +146,10 @@ class BoundService:
 
     service: Service
     rules: tuple[Rule, ...]
-    takes: frozenset[tuple[str, str, str, Operations]]
+    takes: tuple[Match, ...]
 
     def answer(self, request: AdmissionRequest, context: Context) -> Answer:
-        """Let every rule decide in order; the first denial ends it, and nothing is patched then.
+        """Let every rule decide in order. Where they edit, the first denial ends it, elsewhere all are told.
 
         Raises BadRequest when the review lacks the object that its operation has.
         """
@@ -137,13 +159,15 @@ class BoundService:
             raise BadRequest(f"request.object: a {request.operation} has an object, found nothing")
         draft = Draft(request.object if request.object is not None else {})
         verdicts: list[tuple[str, Verdict]] = []
-        denial: Denial | None = None
+        denials: list[Denial] = []
         for rule in self.rules:
             verdict = rule(request, draft, context)
             verdicts.append((rule.name, verdict))
             if verdict.denial is not None and not self.service.guards_availability:
-                denial = verdict.denial
-                break
+                denials.append(verdict.denial)
+                if self.service.mutating:
+                    break
+        denial = _together(denials)
         response = AdmissionResponse(
             denial,
             () if denial is not None or request.object is None else tuple(draft.operations),
@@ -155,7 +179,7 @@ class BoundService:
     def _is_ours(self, request: AdmissionRequest) -> bool:
         resource = request.resource
         name = f"{resource.resource}/{request.subresource}" if request.subresource else resource.resource
-        return (resource.group, resource.version, name, request.operation) in self.takes
+        return any(match.covers(resource.group, resource.version, name, request.operation) for match in self.takes)
 
     def _wrong_resource(self, request: AdmissionRequest) -> Answer:
         """A registration sends us what is not this path's business: let it pass, say so."""
@@ -166,6 +190,13 @@ class BoundService:
         verdict = Verdict(Reason.WRONG_RESOURCE, message, warnings=(message,))
         response = AdmissionResponse(warnings=(f"gatehouse: {message}",), audit={self.service.name: _audit(verdict)})
         return Answer(response, ((self.service.name, verdict),))
+
+
+def _together(denials: Sequence[Denial]) -> Denial | None:
+    """The first with what all of them say; None without any."""
+    if len(denials) < 2:
+        return next(iter(denials), None)
+    return attrs.evolve(denials[0], message="; ".join(denial.message for denial in denials))
 
 
 def _audit(verdict: Verdict) -> str:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import attrs
 
+from webhook.objects.compliance import CompliancePolicy
+from webhook.objects.creators import CreatorPolicy
+from webhook.objects.databases import DeletionPolicy
+from webhook.objects.resource_policies import ResourcePolicy
 from webhook.objects.votes import VotePolicy
+from webhook.sidecars.selection import Policy
 
 # Old and new object, of which the API server takes at most 3 MiB each, and 1 MiB of envelope; controller-runtime's figure.
 BODY_LIMIT_BYTES = 7 * 2**20
@@ -15,6 +20,13 @@ class Settings:
     """Frozen settings of the admission core."""
 
     votes: VotePolicy = VotePolicy()
+    sidecars: Policy = Policy()
+    home: str = Policy().home  # the namespace that we run in
+    resource_policies: tuple[ResourcePolicy, ...] = ()
+    typo_hints: bool = True  # of what resource_policies are asked about
+    creators: CreatorPolicy = CreatorPolicy()
+    compliance: tuple[CompliancePolicy, ...] = ()
+    database_policy: DeletionPolicy | None = None  # the default one; None = DatabaseInstances are nobody's business
     disabled: frozenset[str] = frozenset()  # names of services that are switched off
     max_in_flight: int = 12  # per service, below the server's 16 threads; beyond it a caller gets 503 at once
     body_limit_bytes: int = BODY_LIMIT_BYTES

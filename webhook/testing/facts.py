@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import attrs
 
 from webhook.clock import Deadline
-from webhook.cluster import Cluster, NodeFacts, PodFacts, Status, Vote
+from webhook.cluster import CapacityFacts, Cluster, NamespaceFacts, NodeFacts, PodFacts, Status, Vote
+from webhook.names import Reason
+from webhook.objects.limit_ranges import LimitRange
+from webhook.objects.resource_quotas import ResourceQuota
+from webhook.objects.versions import oldest
+from webhook.sidecars.catalog import Catalog, Reading
+from webhook.sidecars.wish import NO_WISH, Wish
 
 
 @attrs.define
@@ -20,6 +26,9 @@ class StaticNodes:
 
     def get(self, name: str) -> NodeFacts | None:
         return self.nodes.get(name)
+
+    def oldest_kubelet(self) -> tuple[int, int] | None:
+        return oldest(node.kubelet_version for node in self.nodes.values() if not node.unschedulable)
 
     def confirm(self, name: str, deadline: Deadline) -> NodeFacts | None:
         self.confirmed.append(name)
@@ -39,6 +48,75 @@ class StaticPods:
         return [pod for pod in self.pods.values() if pod.node == node]
 
 
+@attrs.define
+class StaticNamespaces:
+    """Namespaces that stand still. *live* is what `confirm` finds; names that it lacks get no answer."""
+
+    namespaces: Mapping[str, NamespaceFacts] = attrs.field(factory=dict)
+    live: Mapping[str, NamespaceFacts] = attrs.field(factory=dict)
+    confirmed: list[str] = attrs.field(factory=list)  # names that were asked for, in order
+
+    def get(self, name: str) -> NamespaceFacts | None:
+        return self.namespaces.get(name)
+
+    def confirm(self, name: str, deadline: Deadline) -> NamespaceFacts | None:
+        self.confirmed.append(name)
+        return self.live.get(name)
+
+
+@attrs.frozen
+class StaticSidecars:
+    """One catalog."""
+
+    value: Catalog = Catalog()
+
+    def catalog(self) -> Catalog:
+        return self.value
+
+
+@attrs.frozen
+class StaticLimitRanges:
+    """LimitRanges that stand still."""
+
+    limit_ranges: Sequence[LimitRange] = ()
+
+    def of(self, namespace: str) -> Sequence[LimitRange]:
+        return sorted((one for one in self.limit_ranges if one.namespace == namespace), key=lambda one: one.name)
+
+
+@attrs.frozen
+class StaticQuotas:
+    """ResourceQuotas that stand still."""
+
+    quotas: Sequence[ResourceQuota] = ()
+
+    def of(self, namespace: str) -> Sequence[ResourceQuota]:
+        return sorted((one for one in self.quotas if one.namespace == namespace), key=lambda one: one.name)
+
+
+@attrs.define
+class StaticConfigMaps:
+    """An API server that has every ConfigMap but *missing*, "namespace/name" each. None: it gives no answer."""
+
+    missing: Collection[str] | None = None
+    asked: list[str] = attrs.field(factory=list)  # in order
+
+    def exists(self, namespace: str, name: str, deadline: Deadline) -> bool | None:
+        key = f"{namespace}/{name}"
+        self.asked.append(key)
+        return None if self.missing is None else key not in self.missing
+
+
+@attrs.frozen
+class StaticCapacity:
+    """A cluster as full as it is. None: nobody has counted."""
+
+    facts: CapacityFacts | None = None
+
+    def capacity(self) -> CapacityFacts | None:
+        return self.facts
+
+
 def node_facts(
     name: str = "edge-1",
     *,
@@ -47,9 +125,22 @@ def node_facts(
     vote: Vote = Vote.HEALTHY,
     vote_time_s: float | None = None,
     labels: Mapping[str, str] | None = None,
+    kubelet: str = "v1.37.2",
+    unschedulable: bool = False,
 ) -> NodeFacts:
     """A silent node that its peers vouch for, unless told otherwise."""
-    return NodeFacts(name, f"uid-{name}", labels or {}, ready, ready_since_s, vote, vote_time_s, (), "v1.37.2", False)
+    return NodeFacts(name, f"uid-{name}", labels or {}, ready, ready_since_s, vote, vote_time_s, (), kubelet, unschedulable)
+
+
+def namespace_facts(
+    name: str = "shop",
+    *,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    deleting: bool = False,
+) -> NamespaceFacts:
+    """A namespace that says nothing, unless told otherwise."""
+    return NamespaceFacts(name, f"uid-{name}", labels or {}, annotations or {}, deleting)
 
 
 def pod_facts(
@@ -64,6 +155,14 @@ def pod_facts(
     ready_reason: str = "",
     containers_ready: Status | None = Status.TRUE,
     gates_met: bool = True,
+    owner: str = "ReplicaSet/web",
+    owner_api_version: str = "apps/v1",
+    owner_uid: str = "uid-web",
+    wish: Wish = NO_WISH,
+    obstacle: Reason | None = None,
+    injected: tuple[str, ...] = (),
+    revisions: tuple[str, ...] = (),
+    created_s: float = 0.0,
 ) -> PodFacts:
     """A pod that the node controller marked not Ready, unless told otherwise."""
     return PodFacts(
@@ -77,13 +176,49 @@ def pod_facts(
         ready_reason,
         containers_ready,
         gates_met,
-        "ReplicaSet/web",
+        owner,
+        owner_api_version,
+        owner_uid,
+        wish,
+        obstacle,
+        injected,
+        revisions,
+        created_s,
     )
 
 
-def cluster(nodes: Iterable[NodeFacts] = (), pods: Iterable[PodFacts] = (), live: Iterable[NodeFacts] = ()) -> Cluster:
-    """A cluster of these facts; *live* is what the API server would answer now."""
+def cluster(
+    nodes: Iterable[NodeFacts] = (),
+    pods: Iterable[PodFacts] = (),
+    live: Iterable[NodeFacts] = (),
+    *,
+    namespaces: Iterable[NamespaceFacts] = (),
+    live_namespaces: Iterable[NamespaceFacts] = (),
+    sidecars: Catalog | Iterable[Reading] = (),
+    limit_ranges: Iterable[LimitRange] = (),
+    quotas: Iterable[ResourceQuota] = (),
+    missing_config_maps: Collection[str] | None = None,
+    capacity: CapacityFacts | None = None,
+) -> Cluster:
+    """A cluster of these facts; *live* and *live_namespaces* are what the API server would answer now.
+
+    sidecars: the catalog, or the readings that make it. missing_config_maps: "namespace/name" of those that do not exist, where
+    all others do; None = nobody knows.
+    """
     return Cluster(
         StaticNodes({node.name: node for node in nodes}, {node.name: node for node in live}),
         StaticPods({f"{pod.namespace}/{pod.name}": pod for pod in pods}),
+        StaticNamespaces({one.name: one for one in namespaces}, {one.name: one for one in live_namespaces}),
+        StaticSidecars(sidecars if isinstance(sidecars, Catalog) else _catalog(sidecars)),
+        StaticLimitRanges(tuple(limit_ranges)),
+        StaticQuotas(tuple(quotas)),
+        StaticConfigMaps(missing_config_maps),
+        StaticCapacity(capacity),
     )
+
+
+def _catalog(readings: Iterable[Reading]) -> Catalog:
+    catalog = Catalog()
+    for reading in readings:
+        catalog = catalog.absorb(reading)
+    return catalog

@@ -4,8 +4,8 @@
     request: {path: /endpoint, operation: UPDATE, resource: endpoints, object: {…}, oldObject: {…}}
     expect:  {object: {…}, reason: AddressesKeptReady}
 
-`given` takes the keyword arguments of `facts.node_facts` and `facts.pod_facts` in camelCase; `live` is what a live read finds.
-`expect.object` absent means that nothing changes; `status` other than 200 means that it cannot be decided.
+The module `given` describes `given`. `expect.object` absent means that nothing changes; `status` other than 200 means that it
+cannot be decided. `expect.warning` is a part of a warning, or a list of such parts; without it there must be no warning.
 Every case proves five things: the answer is the expected one; the patch applies (jsonpatch) and yields `expect.object`; a
 second pass changes nothing; v1 and v1beta1 agree; apiVersion, kind and uid are echoed. A case fails by AssertionError.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import base64
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,23 +24,19 @@ import msgspec
 from webhook.admission.call import Call, Reply
 from webhook.admission.gate import Gate
 from webhook.admission.review import VERSIONS
-from webhook.admission.settings import Settings
 from webhook.admission.verify import apply
 from webhook.clock import Clock
-from webhook.cluster import Cluster, NodeFacts, PodFacts, Status, Vote
+from webhook.cluster import Cluster
 from webhook.objects.documents import read_documents
-from webhook.objects.durations import parse_duration_s
-from webhook.objects.meta import Json, parse_time_s
-from webhook.objects.selectors import Selector
-from webhook.objects.votes import Protocol, VotePolicy
+from webhook.objects.meta import Json
 from webhook.telemetry import Telemetry
-from webhook.testing import facts
+from webhook.testing.facts import StaticNodes
+from webhook.testing.given import Given, known
 
 Send = Callable[[Call], Reply]
 Mount = Callable[[Gate, Clock], Send]  # how a call reaches the gate: directly, through wsgiref, over TLS
 
 UID = "0f4d1c5e-7a5d-4e0e-9a53-3d5a1f1c9b10"
-NOW = "2026-11-29T10:00:00Z"
 
 
 @attrs.frozen
@@ -77,16 +73,15 @@ def run(file: Path, mount: Mount = directly) -> None:
     """Run the case in *file*. Raises AssertionError when it does not hold, DocumentError when it cannot be read."""
     (document,) = read_documents(file.read_bytes(), file.name)
     case = document.value
-    _known(case, "given", "request", "expect")
+    known(case, "given", "request", "expect")
     given, request, expect = case.get("given") or {}, case["request"], case["expect"]
-    _known(given, "now", "nodes", "live", "pods", "votes")
-    _known(expect, "status", "message", "allowed", "object", "reason", "warning", "confirmed")
-    clock = FixedClock(_seconds(given.get("now", NOW)))
-    settings = Settings(votes=_votes(given.get("votes") or {}), verify_patches=True)
+    known(expect, "status", "message", "allowed", "object", "reason", "warning", "confirmed")
+    read = Given.read(given)
+    clock = FixedClock(read.now_s)
     outcomes = []
     for version in VERSIONS:
-        cluster = _cluster(given)
-        send = mount(Gate(settings, cluster, Telemetry(), clock), clock)
+        cluster = read.cluster()
+        send = mount(Gate(read.settings, cluster, Telemetry(), clock), clock)
         outcome = _ask(send, request, version)
         _check(outcome, request, expect, version, cluster)
         if outcome.object is not None and outcome.object != request.get("object"):
@@ -124,7 +119,7 @@ def _check(outcome: Outcome, request: Json, expect: Json, version: str, cluster:
     status = expect.get("status", 200)
     assert outcome.reply.status == status, f"HTTP {outcome.reply.status}: {outcome.reply.body[:300]!r}"
     if "message" in expect:
-        assert expect["message"] in outcome.reply.body.decode(), outcome.reply.body
+        assert expect["message"] in _message(outcome.reply), outcome.reply.body
     if status != 200:
         return
     assert outcome.review["apiVersion"] == version
@@ -141,12 +136,21 @@ def _check(outcome: Outcome, request: Json, expect: Json, version: str, cluster:
         reasons = [value.partition(":")[0] for value in response["auditAnnotations"].values()]
         assert expect["reason"] in reasons, response["auditAnnotations"]
     if "warning" in expect:
-        assert any(expect["warning"] in warning for warning in response.get("warnings", [])), response.get("warnings")
+        wanted, warnings = expect["warning"], response.get("warnings", [])
+        for part in [wanted] if isinstance(wanted, str) else wanted:
+            assert any(part in warning for warning in warnings), warnings
     else:
         assert "warnings" not in response, response["warnings"]
     if "confirmed" in expect:
-        assert isinstance(cluster.nodes, facts.StaticNodes)
+        assert isinstance(cluster.nodes, StaticNodes)
         assert cluster.nodes.confirmed == expect["confirmed"]
+
+
+def _message(reply: Reply) -> str:
+    """What a refusal, or a review that could not be decided, says."""
+    answer = msgspec.json.decode(reply.body)
+    status = answer.get("response", {}).get("status", {}) if reply.status == 200 else answer
+    return str(status.get("message", ""))
 
 
 def _check_second_pass(send: Send, request: Json, patched: Json, version: str) -> None:
@@ -159,7 +163,7 @@ def _comparable(outcome: Outcome) -> tuple[int, Any, Any]:
 
 
 def _review(request: Json, version: str) -> Json:
-    _known(
+    known(
         request, "path", "query", "method", "contentType", "body", "resource", "operation", "object", "oldObject", "user", "raw"
     )
     name, _, subresource = request.get("resource", "").partition("/")
@@ -181,60 +185,3 @@ def _review(request: Json, version: str) -> Json:
         "options": None,
     }
     return {"apiVersion": version, "kind": "AdmissionReview", "request": sent | request.get("raw", {})}
-
-
-def _cluster(given: Json) -> Cluster:
-    nodes = [_node(value) for value in given.get("nodes") or []]
-    live = [_node(value) for value in given.get("live") or []]
-    return facts.cluster(nodes, [_pod(value) for value in given.get("pods") or []], live)
-
-
-def _node(value: Mapping[str, Any]) -> NodeFacts:
-    node = {
-        "name": value["name"],
-        "ready": _status(value.get("ready", "Unknown")),
-        "vote": Vote(value.get("vote", "healthy")),
-        "ready_since_s": _seconds(value.get("readySince", "2026-11-29T09:59:00Z")),
-        "vote_time_s": _seconds(value["voteTime"]) if "voteTime" in value else None,
-        "labels": value.get("labels") or {},
-    }
-    _known(value, "name", "ready", "vote", "readySince", "voteTime", "labels")
-    return facts.node_facts(**node)
-
-
-def _pod(value: Mapping[str, Any]) -> PodFacts:
-    _known(
-        value, "name", "namespace", "node", "uid", "phase", "deleting", "ready", "readyReason", "containersReady", "gatesMet"
-    )
-    names = {"gatesMet": "gates_met", "readyReason": "ready_reason", "containersReady": "containers_ready"}
-    pod = {names.get(key, key): item for key, item in value.items()}
-    for condition in ("ready", "containers_ready"):
-        if condition in pod:
-            pod[condition] = _status(pod[condition])
-    return facts.pod_facts(**pod)
-
-
-def _votes(value: Mapping[str, Any]) -> VotePolicy:
-    _known(value, "protocol", "timeAnnotation", "maxAge", "maxGuard", "nodeSelector", "alwaysReachable")
-    return VotePolicy(
-        protocol=Protocol(value.get("protocol", "annotation")),
-        time_annotation=value.get("timeAnnotation", ""),
-        max_age_s=parse_duration_s(value.get("maxAge", "0s")),
-        max_guard_s=parse_duration_s(value.get("maxGuard", "24h")),
-        node_selector=Selector.from_object(value.get("nodeSelector") or {}),
-        always_reachable=value.get("alwaysReachable", False),
-    )
-
-
-def _status(value: str | None) -> Status | None:
-    return None if value is None else Status(value)
-
-
-def _seconds(value: str) -> float:
-    seconds = parse_time_s(value)
-    assert seconds is not None, f"{value!r} is not an RFC 3339 time"
-    return seconds
-
-
-def _known(value: Mapping[str, Any], *keys: str) -> None:
-    assert set(value) <= set(keys), f"unknown keys {set(value) - set(keys)}"

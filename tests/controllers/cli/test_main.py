@@ -30,7 +30,7 @@ def flags(*arguments: str) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-@pytest.mark.parametrize("command", [[], ["serve"], ["review"], ["manifests"], ["version"]])
+@pytest.mark.parametrize("command", [[], ["serve"], ["review"], ["check"], ["explain"], ["manifests"], ["version"]])
 def test_help_teaches_with_examples_and_exit_codes(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command, "--help"]) == 0
 
@@ -50,6 +50,9 @@ def test_help_teaches_with_examples_and_exit_codes(command: list[str], capsys: p
         ["serve", "--leader-elect=maybe"],
         ["serve", "--leader"],
         ["serve", "extra"],
+        ["check"],
+        ["explain", "pod"],
+        ["explain", "node", "a.yaml"],
         ["manifests", "--url", "https://a", "--service", "a/b"],
     ],
 )

@@ -192,7 +192,11 @@ def test_a_service_that_is_switched_off_does_not_answer(tmp_path: Path, capsys: 
     [
         (["gone.yaml"], "gatehouse: gone.yaml: cannot be read: No such file or directory"),
         (["."], "gatehouse: .: cannot be read: Is a directory"),
-        (["--path", "/nope", "-"], "gatehouse: --path /nope: no service there; have /node-taint, /endpoint, /pod-status"),
+        (
+            ["--path", "/nope", "-"],
+            "gatehouse: --path /nope: no service there; have /node-taint, /endpoint, /pod-status, /mutate, /validate, "
+            "/validate/creators, /workload-warnings",
+        ),
         (["--now", "today", "-"], 'gatehouse: --now today: not an RFC 3339 time such as "2026-11-29T10:00:00Z"'),
         (["--local", "gone", "-"], "gatehouse: gone: no such folder"),
         (["--config", "gone.yaml", "-"], "gatehouse: gone.yaml: cannot be read: No such file or directory"),

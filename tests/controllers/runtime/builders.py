@@ -51,6 +51,38 @@ def pod(name: str = "web-1", *, namespace: str = "shop", on: str = "edge-1", **m
     }
 
 
+def namespace(name: str = "shop", **metadata: Any) -> Json:
+    """A Namespace."""
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, **metadata}}
+
+
+def config_map(
+    name: str = "envoy-initializer", *, space: str = "shop", data: Json | None = None, labels: Json | None = None
+) -> Json:
+    """A ConfigMap."""
+    metadata = {"name": name, "namespace": space, "labels": labels or {}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data or {}}
+
+
+def limit_range(name: str = "limits", *, space: str = "shop", maximum: str = "1Gi") -> Json:
+    """A LimitRange that bounds the memory of containers."""
+    spec = {"limits": [{"type": "Container", "max": {"memory": maximum}}]}
+    return {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": name, "namespace": space}, "spec": spec}
+
+
+def quota(name: str = "quota", *, space: str = "shop", hard: str = "10", used: str = "3") -> Json:
+    """A ResourceQuota of pods, as its controller has seen it."""
+    metadata = {"name": name, "namespace": space}
+    status = {"hard": {"pods": hard}, "used": {"pods": used}}
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": metadata,
+        "spec": {"hard": {"pods": hard}},
+        "status": status,
+    }
+
+
 def event(kind: str, obj: Json) -> Json:
     """A watch event."""
     return {"type": kind, "object": obj}

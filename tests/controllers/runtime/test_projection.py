@@ -19,8 +19,10 @@ from controllers.runtime.projection import (
 from controllers.runtime.resource import Added, Bookmark, Removed, Skipped
 from tests.controllers.runtime.builders import NODES, PODS, Json, bookmark, event, node, pod
 from webhook.cluster import NodeFacts, PodFacts, Status, Taint, Vote
-from webhook.names import VOTE_ANNOTATION
+from webhook.names import APP_LABEL, INJECT, INJECT_ENTRIES, INJECTED, VOTE_ANNOTATION, Reason
+from webhook.objects.pods import MIRROR_ANNOTATION
 from webhook.objects.votes import Protocol, VotePolicy
+from webhook.sidecars.wish import NO_WISH, Wish
 
 
 def node_facts(policy: VotePolicy = VotePolicy(), **changes: Any) -> NodeFacts:
@@ -114,10 +116,17 @@ def test_a_pod_keeps_what_rules_read() -> None:
             "name": "web-1",
             "namespace": "shop",
             "uid": "u1",
+            "creationTimestamp": "2025-12-31T23:00:00Z",
             "deletionTimestamp": "2026-01-01T00:00:00Z",
+            "labels": {INJECT_ENTRIES: "logs"},
+            "annotations": {
+                INJECT: "true",
+                INJECTED: '[{"entry":"mesh","source":"shop/x","revision":"1a"},{"entry":"logs"}]',
+                "other": "x" * 5000,
+            },
             "ownerReferences": [
                 {"kind": "Policy", "name": "p"},
-                {"kind": "ReplicaSet", "name": "web", "controller": True},
+                {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u2", "controller": True},
             ],
         }
     )
@@ -134,7 +143,37 @@ def test_a_pod_keeps_what_rules_read() -> None:
         containers_ready=Status.TRUE,
         gates_met=True,
         owner="ReplicaSet/web",
+        owner_api_version="apps/v1",
+        owner_uid="u2",
+        wish=Wish(annotation="true", labelled_entries="logs"),
+        obstacle=None,
+        injected=("mesh", "logs"),
+        revisions=("1a", ""),
+        created_s=1767222000.0,
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"spec": {"hostNetwork": True}}, Reason.HOST_NETWORK),
+        ({"spec": {"os": {"name": "windows"}}}, Reason.WINDOWS_POD),
+        ({"metadata": {"name": "a", "namespace": "kube-system"}}, Reason.SYSTEM_NAMESPACE),
+        ({"metadata": {"name": "a", "labels": {APP_LABEL: "gatehouse"}}}, Reason.OWN_OBJECT),
+        ({"metadata": {"name": "a", "annotations": {MIRROR_ANNOTATION: None}}}, Reason.MIRROR_POD),
+    ],
+)
+def test_a_pod_keeps_what_stands_in_the_way_of_injection(changes: Json, reason: Reason) -> None:
+    assert pod_facts(**changes).obstacle is reason
+
+
+def test_pods_that_say_nothing_share_one_wish() -> None:
+    assert pod_facts().wish is pod_facts(metadata={"name": "b", "annotations": {"other": "x"}}).wish is NO_WISH
+
+
+@pytest.mark.parametrize("status", ["", "[", "{}", '[{"source":"shop/x"}]', "[1]", "\ud800"])
+def test_a_status_annotation_that_is_not_ours_names_no_entry(status: str) -> None:
+    assert pod_facts(metadata={"name": "a", "annotations": {INJECTED: status}}).injected == ()
 
 
 @pytest.mark.parametrize(

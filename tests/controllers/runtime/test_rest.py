@@ -99,9 +99,9 @@ def test_we_say_who_we_are(api: FakeApi, client: RestClient) -> None:
 
 
 def test_parameters_are_escaped(api: FakeApi, client: RestClient) -> None:
-    client.get(NODES, {"labelSelector": "a in (b, c)&x=/?"})
+    client.get(NODES, {"fieldManager": "a in (b, c)&x=/?"})
 
-    assert api.requests[0].params == {"labelSelector": "a in (b, c)&x=/?"}
+    assert api.requests[0].params == {"fieldManager": "a in (b, c)&x=/?"}
 
 
 def test_connections_are_kept(api: FakeApi, client: RestClient) -> None:

@@ -1,0 +1,103 @@
+"""`gatehouse check`: configuration and sidecar entries in files, with every fault at its line.
+
+Exit codes: 0 fine, 1 faults (with --strict: also doubts), 2 wrong use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from controllers.checking import Remark, Report, check
+from controllers.cli.offline import STDIN, read_source, shown
+from controllers.cli.text import RED, YELLOW, painted, visible, wants_colour
+from controllers.cli.usage import UsageError
+from controllers.config.flags import add_config_flag
+from controllers.local import SUFFIXES
+
+EXAMPLES: Final = """\
+examples:
+  gatehouse check manifests/
+                     every configuration and sidecar ConfigMap below that folder
+  gatehouse check --config gatehouse.yaml sidecars.yaml
+                     the entries, for a process with that configuration
+  kubectl get configmaps -A -o yaml | gatehouse check -
+                     what is in a cluster; other ConfigMaps are passed over
+  gatehouse check --strict -o json manifests/ | jq -r '.[].message'
+
+exit codes: 0 fine, 1 faults (with --strict: also warnings), 2 wrong use
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's flags."""
+    parser.add_argument("files", nargs="+", metavar="FILE|DIR", help="YAML or JSON, several documents or a List; - reads stdin")
+    add_config_flag(parser)
+    parser.add_argument(
+        "-n", "--namespace", default="default", metavar="NS", help="of objects that name none (default: default)"
+    )
+    parser.add_argument("--strict", action="store_true", help="warnings are faults")
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="json: a list of faults and warnings")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check every file and print what is wrong; the exit code says whether anything is. Raises UsageError."""
+    if not options.namespace:
+        raise UsageError('--namespace "": expected a name')
+    names = [name for file in options.files for name in _expanded(file)]
+    if options.config and not any(_is_same(options.config, name) for name in names):
+        names.insert(0, options.config)
+    config = next((name for name in names if options.config and _is_same(options.config, name)), "")
+    report = check(((shown(name), read_source(name)) for name in names), options.namespace, shown(config))
+    if options.output == "json":
+        print(json.dumps([_json(remark) for remark in report.remarks]))
+    else:
+        _print(report, wants_colour(sys.stdout))
+    return 1 if report.faults or (options.strict and report.warnings) else 0
+
+
+def _expanded(file: str) -> Iterator[str]:
+    """*file*, or the files below it that may hold objects, in the order of their paths; hidden ones are left out."""
+    if file == STDIN or not os.path.isdir(file):
+        yield file
+        return
+    found = False
+    for place, folders, names in os.walk(file):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if not name.startswith(".") and name.lower().endswith(SUFFIXES):
+                found = True
+                yield str(Path(place, name))
+    if not found:
+        raise UsageError(f"{file}: no file below it ends in {', '.join(SUFFIXES)}")
+
+
+def _is_same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _print(report: Report, colour: bool) -> None:
+    for remark in report.remarks:
+        print(painted(visible(str(remark)), YELLOW if remark.is_warning else RED, colour))
+    print(
+        f"{_count(report.files, 'file')}: {_count(report.configurations, 'configuration')}, "
+        f"{_count(report.entries, 'entry', 'entries')} in {_count(report.config_maps, 'sidecar ConfigMap')}; "
+        f"{_count(len(report.faults), 'fault')}, {_count(len(report.warnings), 'warning')}; "
+        f"{_count(report.passed_over, 'other object')} passed over"
+    )
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def _json(remark: Remark) -> dict[str, str | int]:
+    found: dict[str, str | int] = attrs.asdict(remark)
+    return {"severity": "warning" if found.pop("is_warning") else "fault", **found}

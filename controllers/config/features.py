@@ -1,0 +1,118 @@
+"""The sections `features` and `controllers`: which services answer, what the leader acts on, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Final
+
+import attrs
+
+from controllers.config.bounds import CreatorPolicySection, ResourceLimitsSection
+from controllers.config.compliance import PodComplianceSection
+from controllers.config.databases import DatabaseInstanceSection
+from controllers.config.decoder import Rule, choice, duration, flag, section, setting, text, texts
+from controllers.coverage.plan import GRACE_S
+from webhook.names import ARTICLE_CONFIG_MAP
+from webhook.objects.dns_names import is_dns_label
+from webhook.sidecars.selection import Missing, Policy
+
+_DEFAULT: Final = Policy()
+_RULE_OF_SERVICE: Final = {"sidecar": "mutate"}  # the service that a feature's rule stands in, where the names differ
+# Switched off, these only leave their service less to decide. It never answers 404: a registration that is still there refuses
+# what cannot be decided.
+_RULES_ONLY: Final = frozenset({"resource_limits", "creator_policy", "pod_compliance"})
+
+
+def _label_fault(value: str) -> str | None:
+    return None if is_dns_label(value) else "must be a DNS label: lower case letters, digits and '-', at most 63"
+
+
+def _optional_label_fault(value: str) -> str | None:
+    return _label_fault(value) if value else None
+
+
+@attrs.frozen
+class FeatureSection:
+    """One feature"""
+
+    enabled: bool = setting(True, flag())
+
+
+@attrs.frozen
+class SidecarSection:
+    """features.sidecar: what is injected where nothing is named"""
+
+    enabled: bool = setting(True, flag())
+    default: tuple[str, ...] = setting((ARTICLE_CONFIG_MAP,), texts(check=_label_fault))
+    on_missing_entry: Missing = setting(_DEFAULT.on_missing, choice(Missing))
+    namespace: str = setting("", text(check=_optional_label_fault))  # "" = the one that this process runs in
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            ("default",),
+            lambda it, given: not it.default,
+            "must name an entry: without one `true` would mean nothing",
+        ),
+        Rule(
+            ("default",),
+            lambda it, given: len(set(it.default)) < len(it.default),
+            "names an entry twice",
+        ),
+    )
+
+    def policy(self, home: str) -> Policy:
+        """The same for `webhook`; *home* is the namespace where no other is set."""
+        return Policy(self.default, self.namespace or home, self.on_missing_entry)
+
+
+@attrs.frozen
+class FeaturesSection:
+    """features: which services answer"""
+
+    node_taint: FeatureSection = section(FeatureSection)
+    endpoint: FeatureSection = section(FeatureSection)
+    pod_status: FeatureSection = section(FeatureSection)
+    sidecar: SidecarSection = section(SidecarSection)
+    resource_limits: ResourceLimitsSection = section(ResourceLimitsSection)
+    creator_policy: CreatorPolicySection = section(CreatorPolicySection)
+    pod_compliance: PodComplianceSection = section(PodComplianceSection)
+    workload_warnings: FeatureSection = section(FeatureSection)
+
+    def disabled(self) -> frozenset[str]:
+        """The names of the services that are switched off, as the registry has them."""
+        off = [name for name in _services() if not getattr(self, name).enabled]
+        return frozenset(_RULE_OF_SERVICE.get(name, name.replace("_", "-")) for name in off)
+
+    def injects(self) -> bool:
+        """Whether anything asks what is injected where."""
+        return self.sidecar.enabled or self.workload_warnings.enabled
+
+
+def _services() -> Iterator[str]:
+    """The features that are services, or without whom one has no sense."""
+    return (field.name for field in attrs.fields(FeaturesSection) if field.name not in _RULES_ONLY)
+
+
+@attrs.frozen
+class ControllerSection:
+    """One led controller"""
+
+    enabled: bool = setting(True, flag())
+
+
+@attrs.frozen
+class CoverageSection:
+    """controllers.coverage: pods that should carry a sidecar and do not"""
+
+    enabled: bool = setting(True, flag())
+    grace_s: float = setting(GRACE_S, duration(at_most_s=24 * 3600.0))  # for how long a new pod is nobody's business
+    evict: bool = setting(False, flag())
+
+
+@attrs.frozen
+class ControllersSection:
+    """controllers: what the leader acts on"""
+
+    edge_health: ControllerSection = section(ControllerSection)
+    coverage: CoverageSection = section(CoverageSection)
+    database_instance: DatabaseInstanceSection = section(DatabaseInstanceSection)

@@ -1,0 +1,49 @@
+"""The watch caches of the DatabaseInstance controller, and of the rule that guards its objects: they exist when it is on.
+
+Without the CRD the first list is answered with 404: the reflector says so in the log and asks again, at most every 30 s, and
+the controller waits. Threads: a reflector each; started and stopped by `facts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from controllers.database_instance.objects import BY_NAMESPACE, claims_resource, instances_resource, stateful_sets_resource
+from controllers.runtime.informer import Informer
+from controllers.runtime.resource import F, ListWatch, Resource
+from webhook.clock import Clock
+from webhook.objects.databases import ClaimFacts, InstanceFacts
+from webhook.telemetry import Telemetry
+
+OnDeath = Callable[[str, BaseException], None]
+
+
+class DatabaseCaches:
+    """Three informers. Implements `webhook.cluster.Databases`."""
+
+    def __init__(self, client: ListWatch, telemetry: Telemetry, clock: Clock, on_death: OnDeath) -> None:
+        def informer(resource: Resource[F]) -> Informer[F]:
+            return Informer(resource, client, telemetry, clock, on_death)
+
+        self.instances = informer(instances_resource())
+        self.claims = informer(claims_resource())
+        self.stateful_sets = informer(stateful_sets_resource())
+
+    def informers(self) -> Sequence[Informer[Any]]:
+        """All of them."""
+        return (self.instances, self.claims, self.stateful_sets)
+
+    # -- for rules
+
+    def synced(self) -> bool:
+        """Whether the next two can be relied on."""
+        return self.instances.has_synced() and self.claims.has_synced()
+
+    def instances_in(self, namespace: str) -> Sequence[InstanceFacts]:
+        """The instances of *namespace*, in no order."""
+        return self.instances.store.by_index(BY_NAMESPACE, namespace)
+
+    def claims_in(self, namespace: str) -> Sequence[ClaimFacts]:
+        """The claims of *namespace*, in no order."""
+        return self.claims.store.by_index(BY_NAMESPACE, namespace)

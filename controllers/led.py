@@ -1,0 +1,120 @@
+"""The controllers that only the leader runs, made from the configuration and wired to the caches. Opens nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import attrs
+
+from controllers.config.document import Configuration
+from controllers.coverage.controller import coverage
+from controllers.coverage.evictions import Limits as EvictionLimits
+from controllers.coverage.tally import Tally
+from controllers.database_instance.caches import DatabaseCaches
+from controllers.database_instance.controller import database_instance
+from controllers.database_instance.deletions import Deletions
+from controllers.edge_health.controller import edge_health
+from controllers.edge_health.plan import Duties
+from controllers.facts import WatchedFacts
+from controllers.runtime.controller import Controller
+from controllers.runtime.events import Announcer
+from controllers.runtime.reconcile import Leadership
+from controllers.runtime.rest import RestClient
+from controllers.sidecars.controller import sidecar_entries
+from webhook.clock import Clock
+from webhook.sidecars.selection import Policy
+from webhook.telemetry import Telemetry
+
+OnDeath = Callable[[str, BaseException], None]
+
+
+@attrs.frozen
+class Surroundings:
+    """What every led controller is given."""
+
+    config: Configuration
+    policy: Policy  # of sidecars
+    facts: WatchedFacts
+    api: RestClient  # of led writes
+    announcer: Announcer  # speaks only while we lead
+    tally: Tally | None  # of coverage; None = nobody asks for it
+    telemetry: Telemetry
+    clock: Clock
+    on_death: OnDeath
+    leadership: Leadership
+
+
+def led_controllers(given: Surroundings) -> Iterator[Controller]:
+    """Those that the configuration asks for."""
+    config = given.config
+    if config.controllers.edge_health.enabled:
+        yield _edge_health(given)
+    if config.features.injects():
+        yield _sidecar_entries(given)
+    if given.tally is not None:
+        yield _coverage(given, given.tally)
+    if given.facts.databases is not None:
+        yield _database_instance(given, given.facts.databases)
+
+
+def _edge_health(given: Surroundings) -> Controller:
+    features = given.config.features
+    return edge_health(
+        given.api,
+        given.facts.node_informer,
+        given.facts.pod_informer,
+        given.config.votes.policy(),
+        given.announcer,
+        given.telemetry,
+        given.clock,
+        given.on_death,
+        leadership=given.leadership,
+        duties=Duties(taints=features.node_taint.enabled, pods=features.pod_status.enabled),
+    )
+
+
+def _sidecar_entries(given: Surroundings) -> Controller:
+    sidecars = given.facts.sidecars
+    return sidecar_entries(
+        sidecars.catalog,
+        given.announcer,
+        given.telemetry,
+        given.clock,
+        given.on_death,
+        leadership=given.leadership,
+        waits_for=[cache.synced_event for cache in sidecars.config_maps],
+    )
+
+
+def _coverage(given: Surroundings, tally: Tally) -> Controller:
+    sidecars, section = given.facts.sidecars, given.config.controllers.coverage
+    return coverage(
+        given.api,
+        given.facts.pod_informer,
+        sidecars.namespaces,
+        sidecars.catalog,
+        given.policy,
+        given.announcer,
+        given.telemetry,
+        given.clock,
+        given.on_death,
+        leadership=given.leadership,
+        tally=tally,
+        waits_for=[cache.synced_event for cache in sidecars.config_maps],
+        evictions=EvictionLimits() if section.evict else None,
+        grace_s=section.grace_s,
+    )
+
+
+def _database_instance(given: Surroundings, caches: DatabaseCaches) -> Controller:
+    return database_instance(
+        given.api,
+        caches,
+        given.announcer,
+        given.telemetry,
+        given.clock,
+        given.on_death,
+        leadership=given.leadership,
+        deletions=Deletions(given.telemetry, given.clock),
+        defaults=given.config.controllers.database_instance.defaults(),
+    )

@@ -1,0 +1,125 @@
+"""What one file of --local holds: its objects as facts, each with its place.
+
+IO: reads files; nothing is kept. Errors: LocalError, the operator's fault.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import attrs
+
+from controllers.runtime.errors import UndecodableObject
+from controllers.runtime.projection import node_facts_from_object, pod_facts_from_object
+from controllers.runtime.projection_cluster import (
+    config_map_facts_from_object,
+    limit_range_from_object,
+    namespace_facts_from_object,
+    quota_from_object,
+)
+from controllers.sidecars.copies import read as read_entries
+from webhook.cluster import NamespaceFacts, NodeFacts, PodFacts
+from webhook.objects.documents import DocumentError, objects, read_documents
+from webhook.objects.limit_ranges import LimitRange
+from webhook.objects.meta import Json
+from webhook.objects.resource_quotas import ResourceQuota
+from webhook.objects.votes import VotePolicy
+from webhook.sidecars.catalog import Reading
+
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+
+T = TypeVar("T")
+Stamp = tuple[int, int, int]  # mtime in ns, size, inode: what changes when a file is written
+
+
+class LocalError(OSError):
+    """The folder cannot be read, or files in it are broken: the operator's fault. Its text has a line for each."""
+
+
+@attrs.frozen
+class Placed:
+    """Facts and where they stand."""
+
+    where: str  # "file:line", for messages
+    facts: Any
+
+
+@attrs.frozen
+class File:
+    """What one file held when it was last good."""
+
+    stamp: Stamp  # when it was looked at last, good or not
+    objects: tuple[Placed, ...] = ()
+
+    def of(self, kind: type[T]) -> Iterator[tuple[str, T]]:
+        """Those of one kind, with their places."""
+        return ((one.where, one.facts) for one in self.objects if isinstance(one.facts, kind))
+
+
+def read_file(path: Path, stamp: Stamp, policy: VotePolicy) -> File:
+    """The objects in *path* that a rule reads; other kinds are passed over. Raises LocalError."""
+    if not path.is_file():
+        raise LocalError(f"{path}: not a regular file")  # reading a pipe would wait for ever
+    try:
+        documents = read_documents(path.read_bytes(), str(path), positions=True)
+    except OSError as error:
+        raise LocalError(f"{path}: cannot be read: {error.strerror}") from error
+    except DocumentError as error:
+        raise LocalError(str(error)) from error
+    found: list[Placed] = []
+    for document in objects(documents):
+        where = f"{path}:{document.line}"
+        try:
+            facts = _facts(document.value, policy)
+        except UndecodableObject as error:
+            raise LocalError(f"{where}: {error}") from error
+        if facts is not None:
+            found.append(Placed(where, facts))
+    return File(stamp, tuple(found))
+
+
+def _facts(
+    value: Any, policy: VotePolicy
+) -> NodeFacts | PodFacts | NamespaceFacts | Reading | LimitRange | ResourceQuota | None:
+    if not isinstance(value, dict) or value.get("apiVersion") != "v1":
+        return None
+    obj: Json = value
+    match obj.get("kind"):
+        case "Node":
+            return node_facts_from_object(obj, policy)
+        case "Pod":
+            return pod_facts_from_object(obj)
+        case "Namespace":
+            return namespace_facts_from_object(obj)
+        case "ConfigMap":
+            return read_entries(config_map_facts_from_object(obj))
+        case "LimitRange":
+            return limit_range_from_object(obj)
+        case "ResourceQuota":
+            return quota_from_object(obj)
+    return None
+
+
+def stamps(folder: Path) -> Iterator[tuple[Path, Stamp]]:
+    """The files below *folder* that may hold objects, each with what changes when it is written. Raises OSError."""
+    for place, folders, files in os.walk(folder, onerror=_refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            if name.startswith(".") or not name.lower().endswith(SUFFIXES):
+                continue
+            path = Path(place, name)
+            try:
+                status = path.stat()
+            except FileNotFoundError:
+                continue  # removed while we looked, or a link to nowhere
+            except OSError:
+                yield path, (0, 0, 0)  # a link to itself; reading it says so
+            else:
+                yield path, (status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+def _refuse(error: OSError) -> None:
+    raise error

@@ -1,0 +1,23 @@
+"""Selectors of registrations: what no review may ever hold up. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from webhook.names import APP_LABEL, PROJECT
+from webhook.sidecars.wish import SYSTEM_NAMESPACES
+
+# Our own objects are never ours to judge: a broken Gatehouse must not stand in the way of its own recovery.
+NOT_OURS: Final[dict[str, Any]] = {
+    "matchExpressions": [{"key": APP_LABEL, "operator": "NotIn", "values": [PROJECT]}],
+}
+
+
+def outside(namespaces: Iterable[str]) -> dict[str, Any]:
+    """The expression of a selector for all namespaces but these."""
+    # Set by the API server on every namespace (kubernetes.io/docs: automatic labelling).
+    return {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": sorted(namespaces)}
+
+
+NOT_OF_THE_SYSTEM: Final = outside(SYSTEM_NAMESPACES)

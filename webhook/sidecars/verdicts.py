@@ -1,0 +1,50 @@
+"""What is noticed while an injection is planned, and how conflicts end. Used by one call of `plan`, in one thread."""
+
+from __future__ import annotations
+
+from webhook.names import Reason
+from webhook.sidecars.entry import Conflict, Entry
+from webhook.sidecars.findings import Finding
+
+
+class Verdicts:
+    """Findings and refusals so far."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self._refusals: list[Finding] = []
+
+    def tell(self, reason: Reason, message: str, field: str = "") -> None:
+        """Note something that does not stop the injection."""
+        self.findings.append(Finding(reason, message, field))
+
+    def refuse(self, reason: Reason, message: str, field: str = "") -> None:
+        """Note why the pod is refused."""
+        self._refusals.append(Finding(reason, message, field))
+
+    def clash(
+        self, entry: Entry, reason: Reason, thing: str, field: str, *, replaceable: bool = True, kept: str = "stays as it is"
+    ) -> bool:
+        """Decide a conflict as *entry* wishes, and say so; whether the entry's takes the place of the pod's own.
+
+        thing:       what differs, as in 'variable "PATH" of container "app"'.
+        kept:        what it means that the pod's own stays.
+        replaceable: False where the entry's cannot take the place: Override then is as Keep.
+        """
+        who = f'entry "{entry.name}" ({entry.source})'
+        if entry.on_conflict is Conflict.REFUSE:
+            self.refuse(reason, f"{thing} conflicts with {who}, which refuses such pods", field)
+            return False
+        if entry.on_conflict is Conflict.OVERRIDE and replaceable:
+            self.tell(reason, f"{thing} conflicts with {who}, whose takes its place", field)
+            return True
+        self.tell(reason, f"{thing} conflicts with {who} and {kept}", field)
+        return False
+
+    @property
+    def refusal(self) -> Finding | None:
+        """All refusals as one, so that their cause can be removed at once; None when there is none."""
+        if not self._refusals:
+            return None
+        first = self._refusals[0]
+        return Finding(first.reason, "; ".join(refusal.message for refusal in self._refusals), first.field)
