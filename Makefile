@@ -60,6 +60,7 @@ soak: $(DEV)/.ready
 	$(DEV)/bin/python $(PIP) -e .[soak]
 	$(DEV)/bin/python -m pytest tests/soak
 	$(DEV)/bin/python -m tests.soak.elections --changes 200
+	$(DEV)/bin/python -m tests.soak.databases --count 200
 
 ## bench: processor time per admission beside a bare cheroot application (Go; 3 min, SHORT=1 40 s, JSON=FILE writes the figures)
 bench: $(DEV)/.ready
@@ -69,7 +70,7 @@ bench: $(DEV)/.ready
 manifests: $(DEV)/.ready
 	@(head -n 2 manifests/base/70-webhooks.yaml; $(DEV)/bin/gatehouse manifests) > manifests/70.new && mv manifests/70.new manifests/base/70-webhooks.yaml
 
-## docs: renew the tables of docs/sidecars.md from webhook/sidecars/truth.py
+## docs: renew the tables of docs/sidecars.md from tests/webhook/sidecars/truth.py
 docs: $(DEV)/.ready
 	$(DEV)/bin/python -m tests.webhook.sidecars.truth_table
 

@@ -18,17 +18,18 @@ import attrs
 
 from controllers.config.bounds import ResourceLimitsSection
 from controllers.config.document import Configuration, ConfigurationError, read
+from controllers.runtime.errors import UndecodableObject
+from controllers.runtime.projection_cluster import namespace_facts_from_object
 from webhook.cluster import NamespaceFacts
 from webhook.errors import MalformedObject
 from webhook.names import CONFIG_KIND, DISABLED, MUTATE_LABEL, SIDECARS_LABEL, Reason
 from webhook.objects import meta
 from webhook.objects.documents import Document, DocumentError, objects, read_documents
 from webhook.objects.quantity import hint
-from webhook.objects.selectors import dotted
-from webhook.objects.sources import Path, decode_text
-from webhook.sidecars import source
-from webhook.sidecars.catalog import EntryFault, Reading
-from webhook.sidecars.entry import Entry
+from webhook.objects.sources import Path, decode_text, dotted
+from webhook.sidecars.entries import source
+from webhook.sidecars.entries.catalog import EntryFault, Reading
+from webhook.sidecars.entries.entry import Entry
 from webhook.sidecars.selection import Policy, asked
 from webhook.sidecars.wish import NO_WISH, SYSTEM_NAMESPACES
 
@@ -143,7 +144,7 @@ class _Checking:
         for document in objects(documents):
             try:
                 self._take(document, lines)
-            except MalformedObject as error:
+            except (MalformedObject, UndecodableObject) as error:
                 self._say(document, (), str(error))
 
     def report(self, config_file: str) -> Report:
@@ -173,8 +174,8 @@ class _Checking:
             case ("v1", "ConfigMap"):
                 self._take_config_map(document, lines)
             case ("v1", "Namespace"):
-                name = meta.text(meta.metadata(value), "name", "metadata")
-                self._namespaces[name] = NamespaceFacts(name, "", meta.labels_of(value), meta.annotations_of(value), False)
+                facts = namespace_facts_from_object(value)
+                self._namespaces[facts.name] = facts
             case _:
                 self._passed_over += 1
 

@@ -20,6 +20,8 @@ from controllers.differences import Change, changes
 from webhook.admission.draft import Draft
 from webhook.clock import Deadline
 from webhook.cluster import Cluster, NamespaceFacts
+from webhook.defaults.completing import Completion
+from webhook.defaults.defaulting import Outcome
 from webhook.features.workload_warnings import Judge
 from webhook.names import (
     INJECT,
@@ -32,8 +34,8 @@ from webhook.names import (
 from webhook.objects import meta
 from webhook.objects.enforcement import Complaint, Mode
 from webhook.objects.meta import Json
-from webhook.sidecars.catalog import Catalog
 from webhook.sidecars.decision import decide
+from webhook.sidecars.entries.catalog import Catalog
 from webhook.sidecars.findings import Finding
 from webhook.sidecars.selection import Policy
 
@@ -151,21 +153,34 @@ class Explanation:
 
 
 def explain(
-    case: Case, cluster: Cluster, policy: Policy, now_s: float, deadline: Deadline, judges: Sequence[Judge] = ()
+    case: Case,
+    cluster: Cluster,
+    policy: Policy,
+    now_s: float,
+    deadline: Deadline,
+    completion: Completion | None = None,
+    judges: Sequence[Judge] = (),
 ) -> Explanation:
     """What becomes of a pod, and why; through the server's own function. The pod is left as it is.
 
-    judges: the rules that hold it to bounds afterwards.
+    completion: what follows the sidecars. judges: the rules that hold the result to bounds.
     """
     draft = Draft(copy.deepcopy(case.pod))
     decision = decide(draft, case.namespace, cluster, policy, now_s, deadline)
+    outcomes: tuple[Outcome, ...] = ()
+    if completion is not None and decision.refusal is None:
+        outcomes = completion.complete(draft, case.namespace, now_s, deadline)
     asked = decision.selection.asked
     catalog = cluster.sidecars.catalog()
     ranges = cluster.limit_ranges.of(case.namespace)
     bounds = tuple(one for judge in judges for one in judge.complaints(draft.object, case.namespace, ranges))
     if decision.refusal is not None:
         bounds = ()  # nobody asks them then
-    told = (*case.beside, *(finding for finding in decision.findings if finding != decision.refusal))
+    told = (
+        *case.beside,
+        *(finding for finding in decision.findings if finding != decision.refusal),
+        *(finding for outcome in outcomes for finding in outcome.findings),
+    )
     return Explanation(
         case.subject,
         case.where,
@@ -201,10 +216,7 @@ def _search(name: str, namespace: str, catalog: Catalog, policy: Policy) -> Sear
     state = catalog.find(name, namespace, policy.home)
     if state is None:
         return Search(name, "missing", looked_in)
-    faults = tuple(
-        f"key {fault.key}, line {fault.line}: {f'{fault.path}: ' if fault.path else ''}{fault.message}"
-        for fault in state.faults
-    )
+    faults = tuple(f"key {fault.key}, {fault.told()}" for fault in state.faults)
     if state.entry is None:
         return Search(name, "broken", looked_in, faults=faults)
     entry = state.entry

@@ -25,6 +25,7 @@ from controllers.runtime.lister import (
 )
 from controllers.runtime.projection import nodes_resource, pods_resource
 from controllers.runtime.rest import Limits, RestClient
+from controllers.sidecars.awaiting import AwaitedEntries
 from controllers.sidecars.caches import SidecarCaches
 from webhook.admission.service import NODES_CACHE, PODS_CACHE
 from webhook.clock import Clock, Deadline
@@ -94,7 +95,7 @@ class WatchedFacts:
             NodeLister(nodes, client, policy, clock, telemetry),
             PodLister(pods),
             NamespaceLister(sidecars.namespaces, client, clock, telemetry),
-            sidecars.catalog,
+            AwaitedEntries(sidecars.catalog, clock),
             LimitRangeLister(sidecars.limit_ranges),
             QuotaLister(sidecars.quotas),
             LiveConfigMaps(client, clock, telemetry),

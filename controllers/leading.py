@@ -101,13 +101,7 @@ class Leading:
         if self._elector is None:
             return {"enabled": False, "controllers": controllers}
         elector = self._elector
-        return {
-            "enabled": True,
-            "leading": elector.is_leading(),
-            "identity": elector.identity,
-            "holder": elector.holder,
-            "controllers": controllers,
-        }
+        return {"enabled": True, "identity": elector.identity, **elector.status(), "controllers": controllers}
 
     # -- inside
 

@@ -25,7 +25,7 @@ from controllers.local_snapshot import Snapshot, cluster_of, combine
 from webhook.clock import Clock, Deadline
 from webhook.logs import get_log
 from webhook.objects.votes import VotePolicy
-from webhook.sidecars.catalog import Reading
+from webhook.sidecars.entries.catalog import Reading
 
 __all__ = ["SUFFIXES", "LocalCluster", "LocalError"]
 
@@ -128,5 +128,4 @@ class LocalCluster:
 
 def _tell(where: str, reading: Reading) -> None:
     for fault in reading.faults:
-        place = f"data.{fault.key}, line {fault.line}{f', {fault.path}' if fault.path else ''}"
-        log.warning("sidecar entry is broken", file=where, entry=fault.entry, place=place, fault=fault.message)
+        log.warning("sidecar entry is broken", file=where, entry=fault.entry, key=fault.key, fault=fault.told())

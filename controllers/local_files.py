@@ -27,7 +27,7 @@ from webhook.objects.limit_ranges import LimitRange
 from webhook.objects.meta import Json
 from webhook.objects.resource_quotas import ResourceQuota
 from webhook.objects.votes import VotePolicy
-from webhook.sidecars.catalog import Reading
+from webhook.sidecars.entries.catalog import Reading
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 

@@ -26,7 +26,7 @@ from webhook.logs import get_log
 from webhook.objects.limit_ranges import LimitRange
 from webhook.objects.resource_quotas import ResourceQuota
 from webhook.objects.versions import Minor, oldest
-from webhook.sidecars.catalog import Catalog, Reading
+from webhook.sidecars.entries.catalog import Catalog, Reading
 
 log = get_log("local")
 
@@ -195,6 +195,10 @@ class LocalSidecars:
 
     def catalog(self) -> Catalog:
         """Of the files' ConfigMaps."""
+        return self.source.snapshot.catalog
+
+    def awaited(self, names: Iterable[str], namespace: str, home: str, deadline: Deadline) -> Catalog:
+        """The same: nobody is about to write another file."""
         return self.source.snapshot.catalog
 
 

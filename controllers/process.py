@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import signal
 import sys
 import threading
@@ -159,14 +160,14 @@ class Process:
         if local_dir is not None:
             return FileFacts(local_dir, policy, self._clock, self._fail)
         config = self._config
-        injects = config.features.injects()
         return WatchedFacts(
             config.client_connection,
             policy,
             self._telemetry,
             self._clock,
             self._fail,
-            injects=injects,
+            injects=config.features.injects() or config.features.completes(),
+            counts=config.features.resource_tuning.enabled,
             databases=config.controllers.database_instance.enabled,
         )
 
@@ -268,22 +269,35 @@ class Process:
 
 @contextmanager
 def signals(supervisor: Supervisor) -> Iterator[None]:
-    """SIGTERM and SIGINT stop *supervisor*; the second one ends the process at once."""
+    """SIGTERM and SIGINT stop *supervisor*; the second one ends the process at once.
+
+    A handler runs in the main thread between any two of its instructions, perhaps while it holds the very lock that an Event
+    would take. So it only leaves word in a queue whose `put` is reentrant; a thread passes it on.
+    """
     wanted = False
+    words: queue.SimpleQueue[bool] = queue.SimpleQueue()  # True: stop; False: nobody will say anything more
 
     def handle(number: int, frame: FrameType | None) -> None:
         nonlocal wanted
         if wanted:
             os._exit(SECOND_SIGNAL_CODE)
         wanted = True
-        supervisor.request_stop()
+        words.put(True)
 
+    def pass_on() -> None:
+        while words.get():
+            supervisor.request_stop()
+
+    thread = threading.Thread(target=pass_on, name="signals", daemon=True)
+    thread.start()
     before = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        words.put(False)
+        thread.join()
 
 
 def _print(line: str) -> None:

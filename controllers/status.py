@@ -19,7 +19,7 @@ from webhook.cluster import NodeFacts, Status
 from webhook.logs import get_log
 from webhook.objects.meta import Json
 from webhook.objects.votes import VotePolicy, guard
-from webhook.sidecars.catalog import Catalog
+from webhook.sidecars.entries.catalog import Catalog
 
 log = get_log("status")
 
@@ -28,6 +28,7 @@ Section = Callable[[], Any]
 LISTED_NODES = 500  # of more silent nodes the page has the number, and the first of them
 LISTED_ENTRIES = 500  # likewise of sidecar entries; faulty ones first
 LISTED_FAULTS = 20  # of each entry
+LATELY_S = 60.0  # a candidate asks about the lease every few seconds, whatever its timing
 
 
 def collect(sections: Mapping[str, Section]) -> Json:
@@ -72,7 +73,8 @@ def sidecar_entries(catalog: Catalog) -> Json:
             counts[condition] += 1
             faults = [attrs.asdict(fault) for fault in state.faults[:LISTED_FAULTS]]
             revision = state.entry.revision if state.entry else None
-            rows.append({"entry": state.name, "source": source, "state": condition, "revision": revision, "faults": faults})
+            row = {"entry": state.name, "source": source, "state": condition, "revision": revision, "faults": faults}
+            rows.append({**row, "shadowedBy": catalog.shadowed_by(source, state.name)})
     rows.sort(key=lambda row: (-STATES.index(row["state"]), row["source"], row["entry"]))
     return {"count": len(rows), **counts, "entries": rows[:LISTED_ENTRIES]}
 
@@ -110,7 +112,9 @@ def _sidecars(section: Json) -> list[str]:
     counts = ", ".join(f"{section.get(state, 0)} {state}" for state in STATES)
     lines = ["", f"sidecar entries: {section.get('count', 0)} ({counts})"]
     for row in section.get("entries", ()):
-        lines.append(f"  {row['entry']} of {row['source']}: {row['state']}, revision {row['revision'] or 'none'}")
+        shadow = row.get("shadowedBy")
+        unused = f", not in use: {shadow} has an entry of that name, and comes first" if shadow else ""
+        lines.append(f"  {row['entry']} of {row['source']}: {row['state']}, revision {row['revision'] or 'none'}{unused}")
         for fault in row["faults"]:
             path = f"{fault['path']}: " if fault["path"] else ""
             lines.append(f"    data.{fault['key']}:{fault['line']}:{fault['column']}: {path}{fault['message']}")
@@ -127,9 +131,27 @@ def _election(election: Json) -> str:
         return failed
     if not election.get("enabled"):
         return "leader election: off"
+    contact_s, error = election.get("lastContactSeconds"), election.get("lastError")
+    lately = isinstance(contact_s, int | float) and contact_s < LATELY_S
+    contact = [] if lately and not error else [f"no answer about the lease {_ago(contact_s)}"]
+    return "; ".join([f"leader election: {_leader(election)}", *contact, *([f"last error: {error}"] if error else [])])
+
+
+def _leader(election: Json) -> str:
+    """Who leads; who is merely named in the Lease does not."""
     if election.get("leading"):
-        return f"leader election: leading as {election.get('identity')}"
-    return f"leader election: {election.get('holder') or 'nobody'} leads"
+        return f"leading as {election.get('identity')}"
+    if leader := election.get("leader"):
+        return f"{leader} leads"
+    if (settles_s := election.get("settlesInSeconds")) is not None:
+        return f"nobody leads (this replica holds the lease and settles, {settles_s:.0f} s left)"
+    if (expired_s := election.get("holderExpiredSeconds")) is not None:
+        return f"nobody leads (the lease of {election.get('holder')} has run out {_span(expired_s)} ago)"
+    return "nobody leads" if election.get("seen") else "who leads is unknown (the lease has not been seen)"
+
+
+def _ago(seconds: float | None) -> str:
+    return "so far" if seconds is None else f"since {_span(seconds)} ago"
 
 
 def _table(title: str, rows: Any, columns: tuple[str, ...]) -> list[str]:

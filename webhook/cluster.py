@@ -6,7 +6,7 @@ but `confirm` is a look-up in memory, never IO, and may be called by any thread.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol
 
@@ -17,7 +17,7 @@ from webhook.names import Reason
 from webhook.objects.databases import ClaimFacts, InstanceFacts
 from webhook.objects.limit_ranges import LimitRange
 from webhook.objects.resource_quotas import ResourceQuota
-from webhook.sidecars.catalog import Catalog
+from webhook.sidecars.entries.catalog import Catalog
 from webhook.sidecars.wish import Wish
 
 
@@ -88,6 +88,7 @@ class PodFacts:
     created_s: float  # metadata.creationTimestamp, seconds since the epoch; 0 when it has none
     requested_cpu_m: int = 0  # of the effective pod, thousandths of a core; 0 when nobody asked for it to be read
     requested_memory: int = 0  # bytes
+    left_out: tuple[tuple[str, str], ...] = ()  # entry and revision of what the status annotation says was left out on purpose
 
     @property
     def is_marked(self) -> bool:
@@ -153,6 +154,12 @@ class Sidecars(Protocol):
 
     def catalog(self) -> Catalog:
         """The entries in force now. The same value until one of them changes."""
+
+    def awaited(self, names: Iterable[str], namespace: str, home: str, deadline: Deadline) -> Catalog:
+        """The same, once pods of *namespace* find *names* there: waits shortly for what the cache may not have heard of yet.
+
+        At most 300 ms, never beyond *deadline*, for few callers at a time, and not again for what was just waited for in vain.
+        """
 
 
 class LimitRanges(Protocol):

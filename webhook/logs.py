@@ -52,6 +52,7 @@ class Throttle:
     """Which of many alike lines may be written: *limit* of each kind in PERIOD_S. Any thread; worst case a line too many."""
 
     PERIOD_S = 10.0
+    KINDS = 10_000  # remembered; kinds that name objects would grow without end
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -63,6 +64,8 @@ class Throttle:
         held_back = 0
         if now_s - began_s >= self.PERIOD_S:
             held_back, began_s, count = max(0, count - self._limit), now_s, 0
+        if len(self._seen) >= self.KINDS:
+            self._seen.clear()
         self._seen[kind] = (began_s, count + 1)
         return count < self._limit, held_back
 

@@ -9,8 +9,8 @@ DOMAIN = "gatehouse.dev"
 API_VERSION = "gatehouse.dev/v1alpha1"
 CONFIG_KIND = "GatehouseConfiguration"
 
-# Our own objects bear this label (kubernetes.io/docs: recommended labels); no webhook ever matches them, so that a broken
-# Gatehouse cannot keep its own pods from starting.
+# Our own objects bear this label (kubernetes.io/docs: recommended labels); no webhook holds them up where we run, so that a
+# broken Gatehouse cannot keep its own pods from starting.
 APP_LABEL = "app.kubernetes.io/name"
 
 # Node health. The vote that peers write (superedge/superedge#46); released SuperEdge writes the second one instead.
@@ -91,9 +91,11 @@ class Reason(StrEnum):
     NAMESPACE_UNKNOWN = "NamespaceUnknown"
     INVALID_VALUE = "InvalidValue"  # an annotation or label that says neither yes nor no
     ENTRY_MISSING = "EntryMissing"  # nobody defines the entry
-    ENTRY_BROKEN = "EntryBroken"  # it has never been good
+    ENTRY_BROKEN = "EntryBroken"  # no version of it was good since the process started
     ENTRY_MENDED = "EntryMended"  # it was, and is sound again
     WRONG_LEVEL = "WrongLevel"  # asked for on the workload instead of its template
+    NAMESPACE_KEY_ON_POD = "NamespaceKeyOnPod"  # a label of namespaces, which does nothing on a pod
+    LABEL_INSTEAD_OF_ANNOTATION = "LabelInsteadOfAnnotation"  # a change of a container, which only an annotation makes
 
     # sidecars: what happened while injecting
     NAME_CONFLICT = "NameConflict"
@@ -105,9 +107,11 @@ class Reason(StrEnum):
     ANCHOR_MISSING = "AnchorMissing"
     PLACEHOLDER_UNRESOLVED = "PlaceholderUnresolved"
     INVALID_OVERRIDE = "InvalidOverride"
+    STUB_UNFILLED = "StubUnfilled"  # a container that waits for an entry, and no entry brings it
     JOB_NEVER_ENDS = "JobNeverEnds"
     NATIVE_SIDECAR_UNSUPPORTED = "NativeSidecarUnsupported"  # a node's kubelet does not run what the entry needs
     HOST_ALIAS_CONFLICT = "HostAliasConflict"
+    POD_TOO_LARGE = "PodTooLarge"  # with what the entries bring
 
     # sidecars: what the cluster will say
     POD_SECURITY = "PodSecurity"
@@ -115,6 +119,7 @@ class Reason(StrEnum):
     QUOTA = "Quota"
     POD_RESOURCES = "PodResources"
     CONFIG_MAP_MISSING = "ConfigMapMissing"
+    INVALID_POD = "InvalidPod"  # a rule that holds between a container and the rest of its pod
     REPAIRED = "Repaired"
 
     # sidecars: what the coverage controller tells

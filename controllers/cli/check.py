@@ -16,7 +16,7 @@ from typing import Final
 import attrs
 
 from controllers.checking import Remark, Report, check
-from controllers.cli.offline import STDIN, read_source, shown
+from controllers.cli.offline import STDIN, add_namespace_flag, read_source, shown
 from controllers.cli.text import RED, YELLOW, painted, visible, wants_colour
 from controllers.cli.usage import UsageError
 from controllers.config.flags import add_config_flag
@@ -40,17 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's flags."""
     parser.add_argument("files", nargs="+", metavar="FILE|DIR", help="YAML or JSON, several documents or a List; - reads stdin")
     add_config_flag(parser)
-    parser.add_argument(
-        "-n", "--namespace", default="default", metavar="NS", help="of objects that name none (default: default)"
-    )
+    add_namespace_flag(parser)
     parser.add_argument("--strict", action="store_true", help="warnings are faults")
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="json: a list of faults and warnings")
 
 
 def run(options: argparse.Namespace) -> int:
     """Check every file and print what is wrong; the exit code says whether anything is. Raises UsageError."""
-    if not options.namespace:
-        raise UsageError('--namespace "": expected a name')
     names = [name for file in options.files for name in _expanded(file)]
     if options.config and not any(_is_same(options.config, name) for name in names):
         names.insert(0, options.config)

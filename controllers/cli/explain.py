@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from controllers.cli.offline import STDIN, Offline, add_offline_flags, offline, read_source, shown
+from controllers.cli.offline import STDIN, Offline, add_namespace_flag, add_offline_flags, offline, read_source, shown
 from controllers.cli.text import BOLD, GREEN, RED, YELLOW, painted, visible, wants_colour
 from controllers.cli.usage import UsageError
 from controllers.explaining import Case, Explanation, explain
 from controllers.local import SUFFIXES
-from webhook.admission.registry import pod_bounds
+from webhook.admission.registry import completion, pod_bounds
 from webhook.clock import Deadline
 from webhook.errors import MalformedObject
 from webhook.names import PROJECT
@@ -52,16 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "targets", nargs="+", metavar="FILE|NAMESPACE/NAME", help="pods or workloads in a file (- reads stdin), or in --local"
     )
     add_offline_flags(parser)
-    parser.add_argument(
-        "-n", "--namespace", default="default", metavar="NS", help="of objects that name none (default: default)"
-    )
+    add_namespace_flag(parser)
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="json: one explanation per line")
 
 
 def run(options: argparse.Namespace) -> int:
     """Explain every pod and workload; the exit code says whether all would be admitted. Raises UsageError."""
-    if not options.namespace:
-        raise UsageError('--namespace "": expected a name')
     facts = offline(options)
     if not facts.config.features.sidecar.enabled:
         print(f"{PROJECT}: the configuration switches injection off: this is what it would do", file=sys.stderr)
@@ -142,8 +138,9 @@ def _explained(document: Document, workload: Workload, facts: Offline, namespace
         misplaced(workload, value),
     )
     deadline = Deadline.after(_TIMEOUT_S, facts.clock)
-    judges = pod_bounds(facts.settings)
-    return explain(case, facts.cluster, facts.settings.sidecars, facts.clock.wall_s(), deadline, judges)
+    after = completion(facts.settings, facts.cluster)
+    now_s, judges = facts.clock.wall_s(), pod_bounds(facts.settings)
+    return explain(case, facts.cluster, facts.settings.sidecars, now_s, deadline, after, judges)
 
 
 def _coloured(explanation: Explanation, colour: bool) -> str:

@@ -15,7 +15,7 @@ from typing import Final
 
 from controllers.cli.bundle import beside
 from controllers.cli.injector import Injector, Line, Outcome
-from controllers.cli.offline import add_offline_flags, offline, read_source, shown
+from controllers.cli.offline import add_namespace_flag, add_offline_flags, offline, read_source, shown
 from controllers.cli.text import painted, visible, wants_colour
 from controllers.cli.usage import UsageError
 from webhook.names import PROJECT
@@ -50,9 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's flags."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="manifests, YAML or JSON, several or a List; - reads stdin")
     parser.add_argument("-f", "--filename", action="append", default=[], metavar="FILE", help="the same, as kubectl has it")
-    parser.add_argument(
-        "-n", "--namespace", default="default", metavar="NS", help="of objects that name none (default: default)"
-    )
+    add_namespace_flag(parser)
     add_offline_flags(parser)
     parser.add_argument("-o", "--output", choices=("yaml", "json"), help="write every document so (default: as it was written)")
     parser.add_argument("--keep-going", action="store_true", help="leave out what is refused, and write the rest of its file")
@@ -63,8 +61,6 @@ def run(options: argparse.Namespace) -> int:
     files = [*options.files, *options.filename]
     if not files:
         raise UsageError("no file: name one, or - for standard input")
-    if not options.namespace:
-        raise UsageError('--namespace "": expected a name')
     setup = offline(options)
     sources = [(file, read_source(file)) for file in files]
     setup = beside(setup, [source for _, source in sources])

@@ -114,6 +114,10 @@ class Injector:
         if items is not None:
             return self._list(value, items, path, place)
         workload = workload_of(value)
+        if workload is None and self._service is not None and _has_template(value):
+            place.tell(
+                path, f"kind {value.get('kind')} is not Kubernetes' own: its template stays as it is, its pods are not", YELLOW
+            )
         if workload is None or self._service is None:
             return None
         try:
@@ -189,6 +193,13 @@ def _answer(service: BoundService, pod: Json, namespace: str, context: Context) 
         VERSIONS[0], "", _PODS, "", name, namespace, Operations.CREATE, User("", ()), pod, None, dry_run=True
     )
     return service.answer(request, context)
+
+
+def _has_template(value: Any) -> bool:
+    """Whether *value*, of whatever kind, holds a pod template where the kinds of Kubernetes have it."""
+    for key in ("spec", "template", "spec", "containers"):
+        value = value.get(key) if isinstance(value, dict) else None
+    return isinstance(value, list) and bool(value)
 
 
 def _items(value: Any) -> list[Any] | None:

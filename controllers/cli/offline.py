@@ -69,6 +69,19 @@ def add_offline_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--now", metavar="TIME", help="decide as if it were this moment (RFC 3339)")
 
 
+def add_namespace_flag(parser: argparse.ArgumentParser) -> None:
+    """Declare --namespace; parsing raises UsageError on an empty one."""
+
+    def name(text: str) -> str:
+        if not text:
+            raise UsageError('--namespace "": expected a name')
+        return text
+
+    parser.add_argument(
+        *("-n", "--namespace"), type=name, default="default", metavar="NS", help="of objects that name none (default: default)"
+    )
+
+
 def offline(options: argparse.Namespace) -> Offline:
     """The cluster, the configuration and the clock that the flags ask for. Raises UsageError with every fault."""
     config = configuration(options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import re
 import sys
 import urllib.error
 import urllib.request
@@ -23,6 +24,7 @@ exit codes: 0 ready, 1 not ready or not reachable, 2 wrong use
 """
 
 TIMEOUT_S = 10.0
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9._-]+)?\]")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the page; the exit code says whether the process is ready. Raises UsageError."""
     host, colon, port = options.address.rpartition(":")
-    if not colon or not port.isdecimal():
-        raise UsageError(f"--address {options.address}: expected HOST:PORT")
+    if not colon or not (port.isascii() and port.isdecimal() and int(port) < 65536) or not _HOST.fullmatch(host):
+        raise UsageError(f"--address {options.address}: expected HOST:PORT, without http:// and path")
     url = f"http://{host or '127.0.0.1'}:{port}/statusz"
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:

@@ -104,6 +104,5 @@ def _diff_colour(line: str) -> str:
 
 
 def painted(text: str, code: str, colour: bool) -> str:
-    """*text* in the colour of *code* ("" = none) if *colour*."""
     """*text* in the colour *code* (RED, …, "" for none), or as it is."""
     return f"{code}{text}{_RESET}" if colour and code else text

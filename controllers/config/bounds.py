@@ -253,14 +253,6 @@ class SubjectsSection:
         return Subjects(self.users, self.groups, self.service_accounts)
 
 
-@attrs.frozen
-class ExemptSection(SubjectsSection):
-    """Whom no rule concerns: the control plane, and kubelets"""
-
-    users: tuple[str, ...] = setting(CONTROL_PLANE.users, texts(check=_star_fault))
-    groups: tuple[str, ...] = setting(CONTROL_PLANE.groups, texts(check=_star_fault))
-
-
 def _connects(operation: str) -> bool:
     return operation in ("CONNECT", _ANY)
 
@@ -314,10 +306,10 @@ class CreatorPolicySection:
     """features.creatorPolicy: who may create what"""
 
     enabled: bool = setting(True, flag())
-    exempt: ExemptSection = section(ExemptSection)
+    exempt: SubjectsSection = section(SubjectsSection)  # beside the control plane
     creator_rules: tuple[CreatorRuleSection, ...] = setting((), sections(CreatorRuleSection, name="name"), key="rules")
 
     def value(self) -> CreatorPolicy:
         """The same for `webhook`."""
         rules = tuple(one.value() for one in self.creator_rules) if self.enabled else ()
-        return CreatorPolicy(rules, self.exempt.value())
+        return CreatorPolicy(rules, CONTROL_PLANE | self.exempt.value())

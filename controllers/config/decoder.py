@@ -24,8 +24,8 @@ import attrs
 
 from controllers.config.address import Address
 from webhook.objects.durations import format_duration_s, parse_duration_s
-from webhook.objects.selectors import Selector, SelectorError, dotted, json_type
-from webhook.objects.sources import Document, Path
+from webhook.objects.selectors import Selector, SelectorError, json_type
+from webhook.objects.sources import Document, Path, dotted
 
 Reader = Callable[[Any], Any]  # the value of a key -> the setting; raises ValueError saying what is wrong
 

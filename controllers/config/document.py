@@ -34,6 +34,7 @@ from controllers.config.features import ControllersSection, FeaturesSection
 from controllers.config.votes import VotesSection
 from controllers.config.webhook import ClientAuthMode, MetricsSection, ProbesSection, WebhookSection
 from webhook.admission.settings import Settings
+from webhook.defaults.tuning import Tuning
 from webhook.names import API_VERSION, CONFIG_KIND
 from webhook.objects.documents import Document, DocumentError, read_documents
 from webhook.objects.sources import Path
@@ -100,6 +101,8 @@ class Configuration:
             votes=self.votes.policy(),
             sidecars=self.features.sidecar.policy(home),
             home=home,
+            defaults=self.features.pod_defaults.value(),
+            tuning=self.features.resource_tuning.value() if self.features.resource_tuning.enabled else Tuning(),
             resource_policies=self.features.resource_limits.value(),
             typo_hints=self.features.resource_limits.typo_hints,
             creators=self.features.creator_policy.value(),

@@ -11,6 +11,7 @@ from controllers.config.bounds import CreatorPolicySection, ResourceLimitsSectio
 from controllers.config.compliance import PodComplianceSection
 from controllers.config.databases import DatabaseInstanceSection
 from controllers.config.decoder import Rule, choice, duration, flag, section, setting, text, texts
+from controllers.config.defaults import PodDefaultsSection, ResourceTuningSection
 from controllers.coverage.plan import GRACE_S
 from webhook.names import ARTICLE_CONFIG_MAP
 from webhook.objects.dns_names import is_dns_label
@@ -20,7 +21,7 @@ _DEFAULT: Final = Policy()
 _RULE_OF_SERVICE: Final = {"sidecar": "mutate"}  # the service that a feature's rule stands in, where the names differ
 # Switched off, these only leave their service less to decide. It never answers 404: a registration that is still there refuses
 # what cannot be decided.
-_RULES_ONLY: Final = frozenset({"resource_limits", "creator_policy", "pod_compliance"})
+_RULES_ONLY: Final = frozenset({"pod_defaults", "resource_tuning", "resource_limits", "creator_policy", "pod_compliance"})
 
 
 def _label_fault(value: str) -> str | None:
@@ -73,6 +74,8 @@ class FeaturesSection:
     endpoint: FeatureSection = section(FeatureSection)
     pod_status: FeatureSection = section(FeatureSection)
     sidecar: SidecarSection = section(SidecarSection)
+    pod_defaults: PodDefaultsSection = section(PodDefaultsSection)
+    resource_tuning: ResourceTuningSection = section(ResourceTuningSection)
     resource_limits: ResourceLimitsSection = section(ResourceLimitsSection)
     creator_policy: CreatorPolicySection = section(CreatorPolicySection)
     pod_compliance: PodComplianceSection = section(PodComplianceSection)
@@ -86,6 +89,10 @@ class FeaturesSection:
     def injects(self) -> bool:
         """Whether anything asks what is injected where."""
         return self.sidecar.enabled or self.workload_warnings.enabled
+
+    def completes(self) -> bool:
+        """Whether pods get defaults, or their requests are tuned."""
+        return (self.pod_defaults.enabled and bool(self.pod_defaults.sets)) or self.resource_tuning.enabled
 
 
 def _services() -> Iterator[str]:

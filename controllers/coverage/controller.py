@@ -29,7 +29,7 @@ from controllers.runtime.workqueue import LIVE
 from webhook.clock import Clock
 from webhook.cluster import NamespaceFacts, PodFacts, Status
 from webhook.names import INJECT_ENTRIES
-from webhook.sidecars.catalog import Catalog
+from webhook.sidecars.entries.catalog import Catalog
 from webhook.sidecars.selection import Policy
 from webhook.telemetry import Telemetry
 
@@ -162,7 +162,7 @@ def _touched(before: Catalog, after: Catalog) -> set[str]:
 def _gist(pod: PodFacts) -> object:
     """What of *pod* can change a pass."""
     fate = (pod.deleting, pod.phase in FINISHED, pod.ready is Status.TRUE)
-    return (pod.uid, pod.owner, pod.owner_uid, pod.wish, pod.obstacle, pod.injected, pod.revisions, fate)
+    return (pod.uid, pod.owner, pod.owner_uid, pod.wish, pod.obstacle, pod.injected, pod.revisions, pod.left_out, fate)
 
 
 def _says(namespace: NamespaceFacts) -> object:

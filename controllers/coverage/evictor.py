@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 from urllib.parse import quote
 
-from controllers.coverage.evictions import Evict, Evicted, InVain, Limits, Wait, choose, taken
+from controllers.coverage.evictions import Evict, Evicted, Hopeless, InVain, Limits, Wait, choose, hopeless, is_over, taken
 from controllers.coverage.memory import Memory
 from controllers.coverage.news import News
 from controllers.coverage.plan import Survey
@@ -67,23 +67,29 @@ class Evictor:
         self._clock = clock
         self._rate = RateLimit(limits.per_minute / 60.0, 1, clock)
         self._last: Memory[Evicted] = Memory()
-        self._in_vain: Memory[Evicted] = Memory()  # the eviction of which it was told
+        self._given_up: Memory[Hopeless] = Memory()
         self._lock = threading.Lock()  # guards _leaving
         self._leaving: dict[str, str] = {}  # key of an evicted pod -> its uid
         self._results = telemetry.counter(
             "gatehouse_coverage_evictions", "Evictions of bare pods: evicted, held (disruption budget), refused.", ("result",)
         )
 
+    def rest(self, key: Key, pods: Sequence[PodFacts], found: Survey) -> None:
+        """Forget the owner's last eviction when it has helped. For an owner without bare pods."""
+        last = self._last.get(key)
+        if last is not None and is_over(pods, found, last):
+            self._last.drop(key)
+
     def make(self, key: Key, pods: Sequence[PodFacts], found: Survey, context: Context) -> float | None:
         """Evict the one that may go, if any: the seconds until another may."""
         last = self._last.get(key)
-        match choose(pods, found, last, self._clock.monotonic_s()):
+        match choose(pods, found, last, self._clock.monotonic_s(), self._given_up.get(key)):
             case Wait(seconds):
                 return seconds
             case InVain(pod):
-                if last is not None and self._in_vain.get(key) != last:
-                    self._in_vain.put(key, last)
-                    self._news.eviction_in_vain(self._owner(found, context), pod, found.missing)
+                owner = self._owner(found, context)
+                self._given_up.put(key, hopeless(found))
+                self._news.eviction_in_vain(owner, pod, found.missing)
                 return None
             case Evict(pod):
                 return self._evict_in_turn(key, pod, pods, found, context)
@@ -101,7 +107,7 @@ class Evictor:
             return wait_s
         with self._lock:
             self._leaving[f"{pod.namespace}/{pod.name}"] = pod.uid
-        self._last.put(key, taken(pods, self._clock.monotonic_s()))
+        self._last.put(key, taken(pods, found, self._clock.monotonic_s()))
         self._news.pod_evicted(owner, pod, found.missing)
         return CROWDED_RETRY_S
 

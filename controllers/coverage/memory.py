@@ -25,6 +25,11 @@ class Memory(Generic[V]):
         with self._lock:
             return self._values.get(key)
 
+    def drop(self, key: Key) -> None:
+        """Forget what *key* has."""
+        with self._lock:
+            self._values.pop(key, None)
+
     def put(self, key: Key, value: V) -> None:
         """From now on *key* has *value*."""
         with self._lock:

@@ -3,7 +3,8 @@
     covered         every entry that is asked for is recorded on the pod, in its present revision
     drifted         the same, but in another revision: the entry was edited since; counted, never told as a fault
     bare            an entry that is in force was not injected: nobody answered, or it came to be asked for later
-    left_out        the same, but the entry says `ifRefused: Skip`: it may have been left out on purpose, and nobody can tell
+    left_out        the same, but the status annotation says that the entry, in its present revision, was left out on purpose;
+                    or the entry says `ifRefused: Skip`, so that it may have been
     entry_missing   an entry that nobody defines
     entry_broken    an entry that was never good
 
@@ -32,8 +33,8 @@ from controllers.runtime.event_series import SERIES_ENDS_AFTER_S
 from webhook.cluster import NamespaceFacts, PodFacts
 from webhook.names import Reason
 from webhook.objects.meta import parse_time_s
-from webhook.sidecars.catalog import Catalog
-from webhook.sidecars.entry import Unfit
+from webhook.sidecars.entries.catalog import Catalog
+from webhook.sidecars.entries.entry import Unfit
 from webhook.sidecars.selection import Policy, asked
 
 FINISHED = ("Succeeded", "Failed")
@@ -87,6 +88,7 @@ class Survey:
     counts: Mapping[State, int]
     names: Mapping[State, tuple[str, ...]]  # the entries that make it so, sorted
     bare: tuple[PodFacts, ...] = ()  # by name
+    lacking: frozenset[tuple[str, str]] = frozenset()  # the entries that bare pods lack, with the revisions in force
     young_s: float | None = None  # until the next pod is old enough to count; None = there is none
     grace_s: float = GRACE_S  # the age from which bare pods count
 
@@ -134,7 +136,7 @@ def survey(
     for pod in pods:
         verdict: NotAsked | Judged | None = _ending(pod, namespace)
         if verdict is None:
-            kind = (pod.wish, pod.obstacle, pod.injected, pod.revisions)
+            kind = (pod.wish, pod.obstacle, pod.injected, pod.revisions, pod.left_out)
             verdict = standings.get(kind) or standings.setdefault(kind, _standing(pod, namespace, catalog, policy))
         match _of_age(pod, verdict, now_s, grace_s):
             case TooYoung(wait_s):
@@ -145,7 +147,15 @@ def survey(
                 if state is State.BARE:
                     bare.append(pod)
     bare.sort(key=lambda pod: pod.name)
-    return Survey(counts, {state: tuple(sorted(found)) for state, found in names.items()}, tuple(bare), young_s, grace_s)
+    lacking = _in_force(names.get(State.BARE, ()), bare, catalog, policy)
+    sorted_names = {state: tuple(sorted(found)) for state, found in names.items()}
+    return Survey(counts, sorted_names, tuple(bare), lacking, young_s, grace_s)
+
+
+def _in_force(names: Iterable[str], bare: Sequence[PodFacts], catalog: Catalog, policy: Policy) -> frozenset[tuple[str, str]]:
+    """The entries *names* with their revisions; all of *bare* are of one namespace."""
+    states = [(name, catalog.find(name, bare[0].namespace, policy.home)) for name in names] if bare else []
+    return frozenset((name, state.entry.revision) for name, state in states if state is not None and state.entry is not None)
 
 
 def tell_in_s(found: Survey, told: Told | None, wall_s: float, now_s: float) -> float | None:
@@ -217,7 +227,8 @@ def _state(name: str, pod: PodFacts, catalog: Catalog, policy: Policy) -> State 
         return State.ENTRY_MISSING if known is None else State.ENTRY_BROKEN
     if pod.obstacle is Reason.HOST_NETWORK and not entry.allow_host_network:
         return None
-    return State.LEFT_OUT if entry.if_refused is Unfit.SKIP else State.BARE
+    is_on_purpose = (name, entry.revision) in pod.left_out
+    return State.LEFT_OUT if is_on_purpose or entry.if_refused is Unfit.SKIP else State.BARE
 
 
 def _observed_s(event: Mapping[str, Any]) -> float | None:

@@ -20,7 +20,7 @@ from controllers.coverage.tally import Tally
 from controllers.runtime.reconcile import Context, Done, Key, Outcome, RequeueAfter
 from webhook.clock import Clock
 from webhook.cluster import NamespaceFacts
-from webhook.sidecars.catalog import Catalog
+from webhook.sidecars.entries.catalog import Catalog
 from webhook.sidecars.selection import Policy
 
 LEAST_S: Final = 0.1  # of a wait: times of pods are in whole seconds
@@ -78,6 +78,8 @@ class Coverage:
             waits_s.append(self._reports.make(key, found, context))
             if self._evictor is not None:
                 waits_s.append(self._evictor.make(key, pods, found, context))
+        elif self._evictor is not None:
+            self._evictor.rest(key, pods, found)
         soonest_s = min((wait_s for wait_s in waits_s if wait_s is not None), default=None)
         return Done() if soonest_s is None else RequeueAfter(min(max(soonest_s, LEAST_S), MOST_S))
 

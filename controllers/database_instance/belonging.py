@@ -52,7 +52,7 @@ def belongings(
         workload_uid = _workload_of(claim, owned, instance, workloads) if facts.volumes.owned else ""
         if not workload_uid and (not says_is_its_own(facts.volumes, facts.uid, claim) or _came_later(claim, instance)):
             continue
-        if _is_somebody_elses(claim, facts, around.others):
+        if _is_somebody_elses(claim, facts, around.instances):
             shared.append(claim)
             continue
         own.append(claim)
@@ -97,12 +97,12 @@ def _recorded(claim: ClaimFacts, volumes: Iterable[Recorded]) -> Recorded | None
     return next((one for one in volumes if one.claim_uid == claim.uid), None)
 
 
-def _is_somebody_elses(claim: ClaimFacts, instance: InstanceFacts, others: Sequence[InstanceFacts]) -> bool:
+def _is_somebody_elses(claim: ClaimFacts, instance: InstanceFacts, instances: Sequence[InstanceFacts]) -> bool:
     """Whether another instance has a claim to *claim*: by the label alone, or by saying so while it is not being deleted.
 
     Of two that are both being deleted the older one takes it.
     """
-    for other in others:
+    for other in instances:
         if other.uid == instance.uid:
             continue
         if claim.instance_uid == other.uid:

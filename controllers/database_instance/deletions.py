@@ -78,5 +78,5 @@ class Deletions:
 
     def _show(self) -> None:
         counts = list(self._waits.values())
-        for reason in Wait:
+        for reason in set(Wait) - {Wait.NOTHING}:
             self._waiting.labels(reason.value).set(counts.count(reason))

@@ -77,8 +77,7 @@ class Doer:
         facts = self._instance.facts
         match step:
             case AddFinalizer():
-                if facts.deleting_s is None:
-                    self._patch_finalizers(finalizers.addition(facts.uid, self._version, facts.finalizers, FINALIZER))
+                self._patch_finalizers(finalizers.addition(facts.uid, self._version, facts.finalizers, FINALIZER))
             case DropFinalizer():
                 self._patch_finalizers(finalizers.removal(facts.uid, facts.finalizers, FINALIZER))
             case WriteStatus(status):

@@ -55,6 +55,7 @@ from webhook.objects.databases import FINALIZER, ClaimFacts, DeletionPolicy
 DELETE: Final = "Delete"
 ORPHAN: Final = "orphan"  # the garbage collector's finalizer (metav1.FinalizerOrphanDependents)
 SOON_S: Final = 0.5
+NAMES_KEPT: Final = 20  # in the status
 # Pods, volumes and snapshots are asked for, not watched: often at first, later four times in the time waited so far.
 LEAST_S, MOST_S = 1.0, 15.0
 _NO_SNAPSHOT: Final = "the namespace is being deleted, so that no snapshot can be created: the volumes are kept"
@@ -113,7 +114,7 @@ def ending(end: Ending) -> Plan:
     overdue = left_s is not None and left_s <= 0
     unsnapshotted = end.keeps and end.policy is DeletionPolicy.SNAPSHOT
     note = _NO_SNAPSHOT if unsnapshotted else phase.note
-    status = ending_status(end.instance, end.found, recorded, waiting, note, overdue, end.now_s)
+    status = ending_status(end.instance, end.found, recorded, end.policy, waiting, note, overdue, end.now_s)
     steps: list[Step] = [] if status == end.instance.status else [WriteStatus(status)]
     steps += phase.steps
     if phase.wait is Wait.NOTHING:
@@ -163,7 +164,7 @@ def _workloads(end: Ending) -> Phase | None:
         return None
     facts = end.instance.facts
     workloads = owned_workloads(facts, end.workloads)
-    pods = [pod for pod in owned_pods(facts, workloads, end.pods) if not pod.finished or pod.claims]
+    pods = owned_pods(facts, workloads, end.pods)
     if not workloads and not pods:
         return None
     steps: list[Step] = [DeleteWorkload(one.collection, one.name, one.uid) for one in workloads if one.deleting_s is None]
@@ -217,7 +218,7 @@ def _storage(end: Ending, recorded: Sequence[Recorded]) -> Phase:
     steps += [DeleteClaim(one.name, one.uid) for one in claims if one.deleting_s is None]
     if claims:
         names = {one.name for one in claims}
-        users = [pod for pod in end.pods if pod.claims & names and not pod.finished]
+        users = [pod for pod in end.pods if pod.claims & names]
         if users:
             return Phase(Wait.PODS, tuple(_pod_words(pod) for pod in users), tuple(steps))
         return Phase(Wait.CLAIMS, tuple(_claim_words(one) for one in claims), tuple(steps))
@@ -242,12 +243,14 @@ def _is_that(volume: Volume, one: Recorded) -> bool:
 def _waiting(end: Ending, phase: Phase) -> Waiting:
     before = end.instance.status.waiting
     since_s = before.since_s if before is not None and before.reason is phase.wait else float(int(end.now_s))
-    return Waiting(phase.wait, since_s, phase.names)
+    names, more = phase.names[:NAMES_KEPT], len(phase.names) - NAMES_KEPT
+    return Waiting(phase.wait, since_s, (*names, f"and {more} more") if more > 0 else names)
 
 
 def _pod_words(pod: Pod) -> str:
     where = f" on node {pod.node}" if pod.node else ""
-    return f"pod {pod.name}{where}" + (" (terminating)" if pod.deleting_s is not None else "")
+    state = "terminating" if pod.deleting_s is not None else "finished, and holds its claims until it is deleted"
+    return f"pod {pod.name}{where}" + (f" ({state})" if pod.deleting_s is not None or pod.finished else "")
 
 
 def _claim_words(claim: ClaimFacts) -> str:

@@ -69,7 +69,10 @@ def stateful_sets_resource() -> Resource[Workload]:
 def instance_of(obj: Json) -> Instance:
     """A DatabaseInstance as it was read."""
     seen = _convert(obj, shapes.FullInstance, KIND)
-    facts = _instance_item(seen).facts
+    try:
+        facts = _instance_item(seen).facts
+    except ValueError as error:  # what the schema of the CRD should have refused
+        raise UndecodableObject(f'{KIND} "{seen.metadata.name}"', str(error)) from error
     return Instance(facts, seen.metadata.resource_version or "", _status_of(seen.status or shapes.InstanceStatus()))
 
 

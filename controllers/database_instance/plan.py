@@ -73,7 +73,7 @@ def plan(
     if FINALIZER not in facts.finalizers:
         return Plan((AddFinalizer(),), claims=found.own)
     steps: list[Step] = []
-    if policy is not DeletionPolicy.DELETE and not facts.fault:
+    if policy is not DeletionPolicy.DELETE:
         steps += keeping(found, volumes)
         steps += detaching(found, {facts.uid, *(one.uid for one in owned_workloads(facts, workloads))})
     status = living_status(instance, found, record(instance, found, volumes), policy, now_s)

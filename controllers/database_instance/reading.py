@@ -85,10 +85,10 @@ class Seen:
 class Reading:
     """Reads what `Seen` holds, with no request that its plan does not need."""
 
-    def __init__(self, api: Reader, others: Callable[[str], Iterable[InstanceFacts]], defaults: Defaults) -> None:
-        """others: the instances of a namespace, as the cache has them."""
+    def __init__(self, api: Reader, instances: Callable[[str], Iterable[InstanceFacts]], defaults: Defaults) -> None:
+        """instances: those of a namespace, as the cache has them."""
         self._api = api
-        self._others = others
+        self._instances = instances
         self._defaults = defaults
 
     def read(self, key: Key, context: Context) -> Seen | None:
@@ -107,7 +107,7 @@ class Reading:
         claims = [claim_of(one) for one in self._list(below(namespace, "v1/persistentvolumeclaims"), context)]
         snapshotted = deleting and policy is DeletionPolicy.SNAPSHOT
         terminating = snapshotted and self._is_terminating(namespace, context)
-        around = Surroundings(tuple(one for one in self._others(namespace) if one.uid != facts.uid), terminating)
+        around = Surroundings(tuple(self._instances(namespace)), terminating)
         own = belongings(instance, workloads, claims, around).own
         names = {claim.volume for claim in own} | {one.volume for one in instance.status.volumes}
         if not deleting and policy is DeletionPolicy.DELETE:

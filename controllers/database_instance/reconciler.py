@@ -27,15 +27,15 @@ class DatabaseInstances:
     def __init__(
         self,
         api: Api,
-        others: Callable[[str], Iterable[InstanceFacts]],
+        instances: Callable[[str], Iterable[InstanceFacts]],
         defaults: Defaults,
         deletions: Deletions,
         news: News,
         clock: Clock,
     ) -> None:
-        """others: the instances of a namespace, as the cache has them."""
+        """instances: those of a namespace, as the cache has them."""
         self._api = api
-        self._reading = Reading(api, others, defaults)
+        self._reading = Reading(api, instances, defaults)
         self._defaults = defaults
         self._deletions = deletions
         self._news = news

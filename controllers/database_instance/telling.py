@@ -42,8 +42,7 @@ def living_status(
     instance: Instance, found: Belongings, recorded: tuple[Recorded, ...], policy: DeletionPolicy, now_s: float
 ) -> Status:
     """Of an instance that is not being deleted."""
-    note = f"{_count(len(recorded), 'claim')}: on deletion its volumes {_FATE[policy]}"
-    told = [(PROTECTED, policy.value, note), *_faults(instance, found)]
+    told = [_protected(recorded, policy), *_faults(instance, found)]
     return Status(instance.facts.generation, recorded, None, _conditions(instance, told, now_s))
 
 
@@ -51,13 +50,14 @@ def ending_status(
     instance: Instance,
     found: Belongings,
     recorded: tuple[Recorded, ...],
+    policy: DeletionPolicy,
     waiting: Waiting,
     note: str,
     overdue: bool,
     now_s: float,
 ) -> Status:
     """Of an instance that is being deleted."""
-    told = [*_faults(instance, found)]
+    told = [_protected(recorded, policy), *_faults(instance, found)]
     if note:
         told.append((UNSNAPSHOTTED, "VolumesKept", note))
     told.append((DELETING, waiting.reason.value, words(waiting)))
@@ -71,9 +71,11 @@ def words(waiting: Waiting) -> str:
     if waiting.reason is Wait.NOTHING:
         return "everything that had to go is gone"
     since = datetime.fromtimestamp(waiting.since_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    named = ", ".join(waiting.names[:NAMES_TOLD])
-    more = f" and {len(waiting.names) - NAMES_TOLD} more" if len(waiting.names) > NAMES_TOLD else ""
-    return f"since {since}: {_WAITS[waiting.reason]}: {named}{more}"
+    return f"since {since}: {_WAITS[waiting.reason]}: {', '.join(waiting.names)}"
+
+
+def _protected(recorded: Sequence[Recorded], policy: DeletionPolicy) -> tuple[str, str, str]:
+    return PROTECTED, policy.value, f"{_count(len(recorded), 'claim')}: on deletion its volumes {_FATE[policy]}"
 
 
 def _faults(instance: Instance, found: Belongings) -> list[tuple[str, str, str]]:

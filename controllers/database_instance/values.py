@@ -109,7 +109,7 @@ class Pod:
     owners: tuple[Owner, ...] = ()
     claims: frozenset[str] = frozenset()
     deleting_s: float | None = None
-    finished: bool = False  # Succeeded or Failed: pvc-protection does not mind it
+    finished: bool = False  # Succeeded or Failed: it holds its claims nevertheless, until it is deleted
 
 
 @attrs.frozen
@@ -145,7 +145,7 @@ class Snapshot:
 class Surroundings:
     """What else a plan looks at."""
 
-    others: tuple[InstanceFacts, ...] = ()  # the other instances of the namespace
+    instances: tuple[InstanceFacts, ...] = ()  # those of the namespace
     terminating: bool = False  # the namespace is being deleted: nothing can be created in it any more
 
 

@@ -2,7 +2,7 @@
 
 A key is the name of a node. A node is looked at when what is known of it changes, and when a pod on it changes in a way that
 a plan could mind: on a silent node a pod that is Ready or was marked, on a Ready node one that was marked. Heartbeats and the
-rollouts of a healthy cluster make no keys.
+rollouts of a healthy cluster make no keys. Keys have priorities (`plan.Urgency`): a whole site may want something at once.
 Threads: `Controller`'s workers; the key functions run on the reflectors' threads and only look into memory.
 """
 
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from controllers.edge_health.guards import Guards
 from controllers.edge_health.news import News
 from controllers.edge_health.plan import Duties, is_published, was_marked
-from controllers.edge_health.reconciler import Api, EdgeHealth, KnownNodes
+from controllers.edge_health.reconciler import EdgeHealth
+from controllers.edge_health.writes import Api, Writes
 from controllers.runtime.controller import AddKey, Controller, Detach, OnDeath, Policy, Source, informer_source
 from controllers.runtime.events import Announcer
 from controllers.runtime.freshness import OwnWrites
@@ -21,7 +21,7 @@ from controllers.runtime.informer import Informer
 from controllers.runtime.limiters import ExponentialPerKey, Limiter, LongestOf, Overall
 from controllers.runtime.lister import PodLister
 from controllers.runtime.reconcile import Key, Leadership
-from controllers.runtime.store import Change, Deletion, Update
+from controllers.runtime.store import Change, Deletion, Store, Update
 from webhook.clock import Clock
 from webhook.cluster import NodeFacts, PodFacts, Status
 from webhook.objects.votes import VotePolicy
@@ -52,18 +52,17 @@ def edge_health(
     api: a client of its own, so that a burst of led writes never holds back the live reads of admission.
     nodes, pods: as `projection.nodes_resource(votes)` and `pods_resource()` keep them.
     """
-    guards = Guards(telemetry, clock)
     own_writes = OwnWrites({"nodes": lambda: nodes.store.version, "pods": lambda: pods.store.version}, clock, telemetry)
-    reconcile = EdgeHealth(
-        api, nodes.store, PodLister(pods), votes, duties, guards, News(announcer), own_writes, telemetry, clock
-    )
+    writes = Writes(api, votes, duties, own_writes, telemetry, clock)
+    news = News(announcer, clock)
+    reconcile = EdgeHealth(writes, nodes.store, pods.store, PodLister(pods), votes, duties, news, telemetry, clock)
     return Controller(
         NAME,
         reconcile,
         [
             _memory_of(reconcile),
-            informer_source(nodes, node_keys),
-            informer_source(pods, pod_keys(nodes.store)),
+            informer_source(nodes, node_keys, reconcile.urgency),
+            informer_source(pods, pod_keys(nodes.store), reconcile.urgency),
         ],
         telemetry,
         clock,
@@ -81,7 +80,7 @@ def node_keys(change: Change[NodeFacts]) -> Iterable[Key]:
     return () if _changes_nothing(change) else (change.item.key,)
 
 
-def pod_keys(nodes: KnownNodes) -> Callable[[Change[PodFacts]], Iterable[Key]]:
+def pod_keys(nodes: Store[NodeFacts]) -> Callable[[Change[PodFacts]], Iterable[Key]]:
     """The pod's node, if a plan of that node could mind the change. A node that *nodes* lacks makes a key when it comes."""
 
     def keys(change: Change[PodFacts]) -> Iterable[Key]:

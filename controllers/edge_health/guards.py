@@ -14,6 +14,7 @@ import attrs
 
 from controllers.edge_health.plan import Plan
 from webhook.clock import Clock
+from webhook.names import Reason
 from webhook.telemetry import Telemetry
 
 # A guard that is older than this when it is first seen, and holds, was begun under another leader, which has said so.
@@ -26,11 +27,13 @@ class Turn(Enum):
     NONE = "none"
     BEGUN = "begun"
     ENDED = "ended"
+    ANEW = "anew"  # the node came back and went silent again between two passes: one guard has ended, another begun
 
 
 @attrs.define
 class _Node:
     guarded: bool = False
+    silent_since_s: float | None = None  # of the guard
     unvouched_since_s: float | None = None  # monotonic
 
 
@@ -56,26 +59,31 @@ class Guards:
 
     def report(self, name: str, plan: Plan) -> Turn:
         """What *plan*, the newest of the node *name*, makes of its guard."""
-        active = plan.guard.active
+        active, since_s = plan.guard.active, plan.silent_since_s
         with self._lock:
             first_sight = name not in self._nodes
             known = self._nodes.setdefault(name, _Node())
             before, known.guarded = known.guarded, active
+            before_since_s, known.silent_since_s = known.silent_since_s, since_s
             if not plan.unvouched:
                 known.unvouched_since_s = None
             elif known.unvouched_since_s is None:
                 known.unvouched_since_s = self._clock.monotonic_s()
-        if active == before:
+        anew = active and before and since_s != before_since_s
+        if active == before and not anew:
             return Turn.NONE
         if not active:
             self._ages.remove(name)
             self._ended.labels(plan.guard.reason.value).inc()
             return Turn.ENDED
-        self._show(name, plan)
-        held = not plan.steps and plan.silent_s is not None and plan.silent_s > NEWS_FOR_S
+        self._show(name, since_s)
+        held = not plan.steps and since_s is not None and self._clock.wall_s() - since_s > NEWS_FOR_S
         if first_sight and held:
             return Turn.NONE
         self._begun.inc()
+        if anew:
+            self._ended.labels(Reason.NODE_NOT_SILENT.value).inc()
+            return Turn.ANEW
         return Turn.BEGUN
 
     def forget(self, name: str) -> None:
@@ -92,7 +100,7 @@ class Guards:
         for name in names:
             self.forget(name)
 
-    def _show(self, name: str, plan: Plan) -> None:
+    def _show(self, name: str, silent_since_s: float | None) -> None:
         # Without a known beginning the silence counts from now on.
-        since_s = self._clock.wall_s() - (plan.silent_s or 0.0)
+        since_s = self._clock.wall_s() if silent_since_s is None else silent_since_s
         self._ages.labels(name).set_function(lambda: max(0.0, self._clock.wall_s() - since_s))

@@ -1,42 +1,51 @@
-"""How a step is written: the live object in, the RFC 6902 patch that takes the step out; empty when nothing is left to do.
+"""How a step is written: what is known of the object in, the patch that takes the step out; nothing when it does not fit.
 
-Each patch first tests uid and resourceVersion (422 when somebody wrote in between), and changes one thing: taints by their
-position, the Ready condition as MarkPodsNotReady does: status and lastTransitionTime, reason and message stay.
-Pure. Raises UndecodableObject on a field of a type that its API forbids.
-Source: RFC 6902; kubernetes/pkg/util/node MarkPodsNotReady; kubernetes/pkg/kubelet/status GeneratePodReadyCondition.
+Each patch is guarded by uid and resourceVersion (refused when somebody wrote since), so that it may be made of what the cache
+has: what is not newer is not written. It changes one thing: taints by their position, the Ready condition as MarkPodsNotReady
+does: status and lastTransitionTime, reason and message stay.
+Pure.
+Source: RFC 6902; strategic merge patch (conditions are merged by type); kubernetes/pkg/util/node MarkPodsNotReady;
+kubernetes/pkg/kubelet/status GeneratePodReadyCondition.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from controllers.edge_health.plan import LetPodGo, RestorePod, is_published, was_marked
-from controllers.runtime.projection import pod_facts_from_object
-from webhook.cluster import Status
+from controllers.edge_health.plan import LetPodGo, RestorePod, is_evicting, is_published, was_marked
+from controllers.runtime.resource import Item, Json
+from webhook.cluster import NodeFacts, PodFacts, Status
 from webhook.names import READY
-from webhook.objects import conditions, meta, nodes
-from webhook.objects.meta import Json
+from webhook.objects import conditions
 
 
-def taint_operations(node: Json) -> list[Json]:
-    """Takes every unreachable:NoExecute off *node*."""
-    evicting = [index for index, taint in enumerate(nodes.taints(node)) if nodes.is_unreachable_no_execute(taint)]
+def taint_operations(node: Item[NodeFacts]) -> list[Json]:
+    """The RFC 6902 operations that take every unreachable:NoExecute off *node*; empty when it bears none.
+
+    A failed `test` is answered with 422.
+    """
+    evicting = [index for index, taint in enumerate(node.facts.taints) if is_evicting(taint)]
     if not evicting:
         return []
+    unchanged = [("uid", node.uid), ("resourceVersion", node.version)]
+    tests: list[Json] = [{"op": "test", "path": f"/metadata/{field}", "value": value} for field, value in unchanged]
     # Removals from the end: each shifts the ones after it (RFC 6902 section 4.2).
-    return _unchanged(node) + [{"op": "remove", "path": f"/spec/taints/{index}"} for index in reversed(evicting)]
+    return tests + [{"op": "remove", "path": f"/spec/taints/{index}"} for index in reversed(evicting)]
 
 
-def ready_operations(pod: Json, step: RestorePod | LetPodGo, now_s: float) -> list[Json]:
-    """Takes *step* on *pod*, if it still is the same one and the step still fits. now_s: seconds since the epoch."""
-    position = conditions.index(conditions.of(pod), READY)
-    if position is None or not _fits(pod, step):
-        return []
-    changed = conditions.of(pod)[position] | {
+def ready_patch(pod: Item[PodFacts], step: RestorePod | LetPodGo, now_s: float) -> Json | None:
+    """The strategic merge patch of the status that takes *step* on *pod*; None when it does not fit (any more).
+
+    now_s: seconds since the epoch. What has been written since is answered with 409.
+    """
+    if pod.uid != step.uid or not _fits(pod.facts, step):
+        return None
+    ready = {
+        "type": READY,
         "status": wanted_status(step).value,
         "lastTransitionTime": datetime.fromtimestamp(int(now_s), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
-    return [*_unchanged(pod), {"op": "replace", "path": f"/status/conditions/{position}", "value": changed}]
+    return {"metadata": {"uid": pod.uid, "resourceVersion": pod.version}, "status": {"conditions": [ready]}}
 
 
 def wanted_status(step: RestorePod | LetPodGo) -> Status:
@@ -49,15 +58,5 @@ def has_status(pod: Json, status: Status) -> bool:
     return conditions.status(conditions.of(pod), READY) is status
 
 
-def _fits(pod: Json, step: RestorePod | LetPodGo) -> bool:
-    facts = pod_facts_from_object(pod)
-    if facts.uid != step.uid:
-        return False  # another pod of the same name
-    if isinstance(step, LetPodGo):
-        return is_published(facts)
-    return was_marked(facts)
-
-
-def _unchanged(obj: Json) -> list[Json]:
-    metadata = meta.metadata(obj)
-    return [{"op": "test", "path": f"/metadata/{field}", "value": metadata.get(field)} for field in ("uid", "resourceVersion")]
+def _fits(pod: PodFacts, step: RestorePod | LetPodGo) -> bool:
+    return is_published(pod) if isinstance(step, LetPodGo) else was_marked(pod)

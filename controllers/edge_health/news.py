@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from controllers.edge_health.plan import Cause
 from controllers.runtime.events import Announcer, Reference
+from webhook.clock import Clock
 from webhook.cluster import NodeFacts
-from webhook.logs import get_log
+from webhook.logs import Throttle, get_log
 from webhook.names import NO_EXECUTE, UNREACHABLE_TAINT, Reason
 from webhook.objects.votes import Guard
 
 log = get_log("edge-health")
+
+LINES = 3  # of one kind about one node in Throttle.PERIOD_S
 
 _WHY = {
     Reason.NODE_NOT_SILENT: "the node is not silent any more",
@@ -30,39 +33,56 @@ _CAUSES = {
 
 
 class News:
-    """The voice of the controller."""
+    """The voice of the controller. A node that has the same news again and again is a line now and then, with a count."""
 
-    def __init__(self, announcer: Announcer) -> None:
+    def __init__(self, announcer: Announcer, clock: Clock) -> None:
         self._announcer = announcer
+        self._clock = clock
+        self._throttle = Throttle(LINES)
 
     def guard_begun(self, node: NodeFacts) -> None:
         """*node* is silent, and from now on its pods stay."""
-        log.info("guard begun", node=node.name)
+        self._log("guard begun", node)
         note = "the node is silent, its peers say that it is healthy: its pods stay Ready"
         self._tell(node, Reason.GUARD_BEGUN, "Guard", note, warning=True)
 
     def guard_ended(self, node: NodeFacts, guard: Guard) -> None:
         """*node* is not guarded any more, as *guard* says why."""
-        log.info("guard ended", node=node.name, reason=guard.reason.value)
+        self._log("guard ended", node, reason=guard.reason.value)
         note = f"the node is not guarded any more: {_WHY[guard.reason]}"
         self._tell(node, Reason.GUARD_ENDED, "EndGuard", note, warning=guard.reason is not Reason.NODE_NOT_SILENT)
 
     def taint_removed(self, node: NodeFacts) -> None:
         """A stored taint was taken off *node*."""
-        log.info("taint removed", node=node.name)
+        self._log("taint removed", node)
         note = f"{UNREACHABLE_TAINT}:{NO_EXECUTE} taken off: the node is silent, but not to be given up"
         self._tell(node, Reason.TAINT_REMOVED, "RemoveTaint", note)
 
     def pods_restored(self, node: NodeFacts, count: int, cause: Cause) -> None:
         """*count* pods of *node* were made Ready again."""
-        log.info("pods restored", node=node.name, pods=count, cause=cause.value)
+        self._log("pods restored", node, pods=count, cause=cause.value)
         self._tell(node, Reason.PODS_RESTORED, "RestorePods", f"{_pods(count)} Ready again: {_CAUSES[cause]}")
 
     def pods_let_go(self, node: NodeFacts, count: int, guard: Guard) -> None:
         """*count* pods of *node* were marked not Ready, for *guard*'s reason."""
-        log.info("pods let go", node=node.name, pods=count, reason=guard.reason.value)
+        self._log("pods let go", node, pods=count, reason=guard.reason.value)
         note = f"{_pods(count)} not Ready any more: the node is silent, and {_WHY[guard.reason]}"
         self._tell(node, Reason.PODS_LET_GO, "LetPodsGo", note, warning=True)
+
+    def damped(self, node: NodeFacts, what: str, seconds: float) -> None:
+        """Somebody undoes *what* was done on *node* each time; the next time is not before *seconds*."""
+        admitted, held_back = self._throttle.admits(f"damped {node.name}", self._clock.monotonic_s())
+        if admitted:
+            log.warning("somebody undoes what we do", node=node.name, what=what, wait_s=seconds, alike_before=held_back)
+
+    def not_taken(self, node: NodeFacts, what: str, error: Exception) -> None:
+        """*what* was to be done on *node*, and failed."""
+        self._log("step not taken", node, step=what, error=error)
+
+    def _log(self, message: str, node: NodeFacts, **facts: object) -> None:
+        admitted, held_back = self._throttle.admits(f"{message} {node.name}", self._clock.monotonic_s())
+        if admitted:
+            log.info(message, node=node.name, **facts, **({"alike_before": held_back} if held_back else {}))
 
     def _tell(self, node: NodeFacts, reason: Reason, action: str, note: str, *, warning: bool = False) -> None:
         regarding = Reference("Node", node.name, uid=node.uid)

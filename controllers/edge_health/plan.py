@@ -5,7 +5,8 @@
     Ready again                          the kubelet's; only pods that it forgot become Ready again
     Ready False, no Ready, not selected  nothing, ever
 
-*Taint first.* Its removal has a deadline, the pods' tolerationSeconds; the pods have none.
+*Taint first.* Its removal has a deadline, the pods' tolerationSeconds; the pods have none. That holds between nodes, too: see
+`urgency_of`.
 
 *A guard that was missed* (no replica answered): the node controller neither sends a taint again that is stored nor marks a pod
 twice, so that admission never sees them. It may have died in the middle of marking (kubernetes#135205): every pod of a node
@@ -32,11 +33,11 @@ Pure. Source: kubernetes/pkg/controller/nodelifecycle, pkg/controller/util/node,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
 import attrs
 
-from webhook.cluster import NodeFacts, PodFacts, Status
+from webhook.cluster import NodeFacts, PodFacts, Status, Taint
 from webhook.names import NO_EXECUTE, UNREACHABLE_TAINT, Reason
 from webhook.objects.votes import Guard, VotePolicy, guard
 
@@ -93,6 +94,14 @@ class LetPodGo:
 Step = RemoveTaint | RestorePod | LetPodGo
 
 
+class Urgency(IntEnum):
+    """Whose turn it is when a whole site wants something: the priority of a key. Lower ones wait for all higher ones."""
+
+    RESTORE = 0  # `workqueue.LIVE`: a pod that is not Ready for a while longer, as it has been
+    LET_GO = 100  # Services send traffic to what is dead
+    TAINT = 200  # pods are about to be evicted
+
+
 @attrs.frozen
 class Plan:
     """What to do about one node. Steps may be taken again, and may be left off anywhere: the next plan goes on from there."""
@@ -100,7 +109,7 @@ class Plan:
     guard: Guard
     steps: tuple[Step, ...] = ()
     look_again_s: float | None = None  # seconds until time alone may change this plan; None = only an event can
-    silent_s: float | None = None  # of a guarded node: since Ready became Unknown; None = not guarded, or unknown
+    silent_since_s: float | None = None  # of a guarded node: when Ready became Unknown; None = not guarded, or unknown
 
     @property
     def unvouched(self) -> bool:
@@ -132,9 +141,28 @@ def plan(
     return Plan(verdict)
 
 
+def urgency_of(node: NodeFacts | None, policy: VotePolicy, now_s: float, duties: Duties = Duties()) -> Urgency:
+    """How urgent the steps of *node* are, should it need any; its pods are not looked at. O(taints)."""
+    if node is None or node.ready is not Status.UNKNOWN or not policy.node_selector.matches(node.labels):
+        return Urgency.RESTORE
+    verdict = guard(node, policy, now_s)
+    if _loses_taint(node, policy, verdict, duties):
+        return Urgency.TAINT
+    return Urgency.RESTORE if verdict.active or not duties.pods else Urgency.LET_GO
+
+
+def _loses_taint(node: NodeFacts, policy: VotePolicy, verdict: Guard, duties: Duties) -> bool:
+    return duties.taints and (verdict.active or policy.always_reachable) and bears_evicting_taint(node)
+
+
 def bears_evicting_taint(node: NodeFacts) -> bool:
     """Whether the pods of *node* are about to be evicted because it is unreachable."""
-    return any(taint.key == UNREACHABLE_TAINT and taint.effect == NO_EXECUTE for taint in node.taints)
+    return any(is_evicting(taint) for taint in node.taints)
+
+
+def is_evicting(taint: Taint) -> bool:
+    """Whether *taint* is the one by which the node controller evicts the pods of a silent node."""
+    return taint.key == UNREACHABLE_TAINT and taint.effect == NO_EXECUTE
 
 
 def was_marked(pod: PodFacts) -> bool:
@@ -157,14 +185,13 @@ def _silent(
     unvouched_s: float,
 ) -> Plan:
     steps: list[Step] = []
-    if duties.taints and (verdict.active or policy.always_reachable) and bears_evicting_taint(node):
+    if _loses_taint(node, policy, verdict, duties):
         steps.append(RemoveTaint(node.name))
     waits_s = [] if verdict.changes_in_s is None else [verdict.changes_in_s + _AFTER_S]
     if verdict.active:
         if duties.pods:
             steps += _restore(pods, Cause.GUARDED)
-        silent_s = None if node.ready_since_s is None else max(0.0, now_s - node.ready_since_s)
-        return Plan(verdict, tuple(steps), _soonest(waits_s), silent_s)
+        return Plan(verdict, tuple(steps), _soonest(waits_s), node.ready_since_s)
     published = _sorted(pods, is_published) if duties.pods else []
     patience_s = 0.0 if verdict.reason is Reason.VOTE_UNHEALTHY else PEERS_SPEAK_WITHIN_S - unvouched_s
     if patience_s <= 0:

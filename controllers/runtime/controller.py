@@ -63,18 +63,21 @@ class Policy:
     timeout_s: float = 30.0  # of one pass
 
 
-def informer_source(informer: Informer[F], keys: Callable[[Change[F]], Iterable[Key]]) -> Source:
+def informer_source(
+    informer: Informer[F], keys: Callable[[Change[F]], Iterable[Key]], urgency: Callable[[Key], int] = lambda key: LIVE
+) -> Source:
     """The keys that each change of *informer* concerns; first those of everything it has.
 
-    keys: called on the reflector's thread; must not block. Objects that merely exist, and changes of fields that we do not
-    keep, come behind what has really happened.
+    keys, urgency: called on the reflector's thread; must not block. Objects that merely exist, and changes of fields that we do
+    not keep, come behind what has really happened; a key whose *urgency* is above LIVE goes before all of it.
     """
 
     def attach(add: AddKey) -> Detach:
         def handle(change: Change[F]) -> None:
             priority = FIRST_LIST if _is_old_news(change) else LIVE
             for key in keys(change):
-                add(key, priority)
+                urgent = urgency(key)
+                add(key, urgent if urgent > LIVE else priority)
 
         registration = informer.add_handler(handle)
         return lambda: _ignore(informer.remove_handler(registration))
@@ -253,11 +256,20 @@ class Controller:
                 return
             wait_s = 0.0 if self._own_writes is None else self._own_writes.wait_s(key)
             if wait_s > 0:
-                run.queue.add_after(key, wait_s)
+                run.queue.add_after(key, wait_s, priority=run.queue.priority(key))
                 return
             failures = run.queue.failures(key)
             deadline = Deadline.after(self._policy.timeout_s, self._clock)
-            context = Context(self._label, deadline, self._clock, self._leadership, log, failures, stopping=run.stopping.is_set)
+            context = Context(
+                self._label,
+                deadline,
+                self._clock,
+                self._leadership,
+                log,
+                failures,
+                stopping=run.stopping.is_set,
+                waiting=run.queue.waits,
+            )
             self._settle(run, key, self._pass(key, context))
         finally:
             run.queue.done(key)
@@ -271,9 +283,9 @@ class Controller:
             case Terminal(reason):
                 run.queue.forget(key)
                 log.error("no retry helps", controller=self._label, key=key, why=reason)
-            case RequeueAfter(seconds):
+            case RequeueAfter(seconds, priority):
                 run.queue.forget(key)
-                run.queue.add_after(key, seconds)
+                run.queue.add_after(key, seconds, priority=priority)
             case Done():
                 run.queue.forget(key)
 

@@ -13,7 +13,10 @@ the clock that counted less.
 
 *Settling.* Whoever takes a record that was not released and did not expire (the Lease is missing, or its holder was cleared by
 hand, or its duration cut) may have a holder that does not know yet. It takes the record, renews it, and leads only when a full
-lease duration has passed since the record was last seen in its former state: the one that the record named, within reason.
+lease duration has passed since the record was last seen in its former state: the one that the record named, within reason. So
+does who finds its own name, once its hold has ended, in a record that it has not written: another may have led in between.
+
+*Patience.* A record that names a duration beyond reason is waited for no longer than MOST_LEASE_DURATIONS of ours.
 
 What remains: clocks of different speed, and requests that reach the server after their sender gave up. Led writes therefore
 carry a resource version or uid as precondition.
@@ -23,11 +26,9 @@ Source: client-go tools/leaderelection.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-
 import attrs
 
+from controllers.runtime.candidate import MOST_LEASE_DURATIONS, Candidate, Moment, Timing
 from controllers.runtime.leases import (
     MOST_TRANSITIONS,
     RELEASED_DURATION_S,
@@ -39,54 +40,33 @@ from controllers.runtime.leases import (
 )
 from controllers.runtime.resource import Json
 
-MOST_LEASE_DURATIONS = 10  # that settling takes, whatever somebody wrote into the record
+__all__ = [
+    "MOST_LEASE_DURATIONS",
+    "Candidate",
+    "Create",
+    "Effect",
+    "End",
+    "Leave",
+    "Missing",
+    "Moment",
+    "NoAnswer",
+    "Observation",
+    "Read",
+    "Rejected",
+    "Seen",
+    "State",
+    "Timing",
+    "Update",
+    "Wait",
+    "Woke",
+    "Written",
+    "others_left_s",
+    "settles_in_s",
+    "step",
+    "tenure_left_s",
+]
 
-
-@attrs.frozen
-class Timing:
-    """Seconds; lease > renew deadline > 1.2 times retry period (held by the configuration)."""
-
-    lease_duration_s: float = 15.0
-    renew_deadline_s: float = 10.0
-    retry_period_s: float = 2.0
-
-    @property
-    def record_duration_s(self) -> int:
-        """What the record says: whole seconds, never less than we count on."""
-        return math.ceil(self.lease_duration_s)
-
-    def settle_s(self, record: Record) -> float:
-        """How long the holder of *record* may go on believing that it leads, without a word from it."""
-        most_s = MOST_LEASE_DURATIONS * self.lease_duration_s
-        return min(most_s, max(self.lease_duration_s, record.duration_s))
-
-
-@attrs.frozen
-class Candidate:
-    """Who wants which Lease."""
-
-    identity: str
-    namespace: str
-    name: str
-    timing: Timing = Timing()
-    labels: Mapping[str, str] = attrs.field(factory=dict)
-
-
-@attrs.frozen
-class Moment:
-    """One point in time on the three clocks of a process."""
-
-    monotonic_s: float
-    boottime_s: float
-    wall_s: float
-
-    def at_least_since(self, earlier: Moment) -> float:
-        """Seconds that have surely passed since *earlier*."""
-        return min(self.monotonic_s - earlier.monotonic_s, self.boottime_s - earlier.boottime_s)
-
-    def at_most_since(self, earlier: Moment) -> float:
-        """Seconds that may have passed since *earlier*."""
-        return max(self.monotonic_s - earlier.monotonic_s, self.boottime_s - earlier.boottime_s)
+MOST_UNANSWERED = 16  # writes that may have gone through; a hold has room for a handful
 
 
 # -- observations
@@ -192,6 +172,8 @@ class State:
     asked: Moment | None = None  # when the question in flight was asked
     held: Moment | None = None  # when our last successful write was asked for; None: the lease is not ours
     claim: Claim | None = None
+    written: tuple[Record, str] | None = None  # our last successful write, and the resource version that it made
+    unanswered: tuple[Record, ...] = ()  # writes since then that may have gone through
     leading: bool = False
     quick: bool = False  # the question in flight is an update without a read before it
     leaving: bool = False
@@ -201,6 +183,20 @@ class State:
     def is_ours(self) -> bool:
         """Whether the record names us."""
         return self.record.holder == self.candidate.identity
+
+
+def settles_in_s(state: State, now: Moment) -> float | None:
+    """Seconds until who holds the lease may lead; None when it does, or the lease is not ours."""
+    if state.leading or state.held is None or state.claim is None:
+        return None
+    return max(0.0, state.claim.settle_s - now.at_least_since(state.claim.since))
+
+
+def others_left_s(state: State, now: Moment) -> float | None:
+    """Seconds until another holder's lease has run out, negative since it has; None when the record names nobody else."""
+    if not state.record.holder or state.is_ours or state.observed is None:
+        return None
+    return state.candidate.timing.valid_s(state.record) - now.at_least_since(state.observed)
 
 
 def tenure_left_s(state: State, now: Moment) -> float:
@@ -228,6 +224,9 @@ def step(state: State, seen: Observation, now: Moment, random: float) -> tuple[S
             state, effect = _written(_observing(state, lease, now), now, random)
         case Rejected() | NoAnswer():
             state, effect = _failed(state, seen, now, random)
+    if isinstance(effect, Create | Update):
+        unanswered = (*state.unanswered, record_of(effect.lease))[-MOST_UNANSWERED:]
+        state = attrs.evolve(state, unanswered=unanswered)
     return attrs.evolve(state, asked=now), effect
 
 
@@ -262,18 +261,19 @@ def _leave(state: State) -> tuple[State, Effect]:
 
 def _decide(state: State, lease: Json, now: Moment, random: float) -> tuple[State, Effect]:
     state = attrs.evolve(state, quick=False)
-    if state.leaving:
-        return state, Update(_released(state, lease, now)) if state.is_ours else End()
     record, timing = state.record, state.candidate.timing
     settle_s = timing.settle_s(record)
+    # Written by nobody we know: a second process with our identity, or by hand. While we hold the lease nobody else can lead.
+    if state.is_ours and (state.claim is None or (state.held is None and not _have_written(state, lease))):
+        state = attrs.evolve(state, claim=Claim(now, settle_s))
+    if state.leaving:
+        return state, Update(_released(state, lease, now)) if state.is_ours else End()
     if state.is_ours:
-        if state.claim is None:  # written by nobody we know: a second process with our identity, or by hand
-            state = attrs.evolve(state, claim=Claim(now, settle_s))
         return state, Update(_renewed(state, lease, now))
     if record.holder:
         state = attrs.evolve(state, held=None, claim=None, leading=False)
         observed = state.observed or now
-        left_s = record.duration_s - now.at_least_since(observed)
+        left_s = timing.valid_s(record) - now.at_least_since(observed)
         if left_s > 0:
             return state, Wait(min(left_s, _pause_s(timing, random)))
         claim = Claim(observed, settle_s)
@@ -304,7 +304,9 @@ def _written(state: State, now: Moment, random: float) -> tuple[State, Effect]:
         return state, Wait(_pause_s(state.candidate.timing, random))
     # From the moment before the request was sent; an answer that took longer than the deadline gives us nothing.
     held = state.asked or now
-    state = _without_expired(attrs.evolve(state, held=held, quick=False), now)
+    # What was sent before it carries an older resource version: it cannot go through any more.
+    state = attrs.evolve(state, held=held, quick=False, written=(state.record, _version(state.lease)), unanswered=())
+    state = _without_expired(state, now)
     if state.held is None:
         return state, Read()
     state = _settled(state, now)
@@ -322,6 +324,16 @@ def _failed(state: State, seen: Rejected | NoAnswer, now: Moment, random: float)
     if state.held is not None:
         return state, Wait(_renewal_pause_s(state, state.held, now))
     return state, Wait(_pause_s(timing, random))
+
+
+def _have_written(state: State, lease: Json) -> bool:
+    """Whether *lease*, whose record names us, is as we left it, or as a write of ours made it whose answer was lost."""
+    return state.record in state.unanswered or state.written == (state.record, _version(lease))
+
+
+def _version(lease: Json | None) -> str:
+    metadata = (lease or {}).get("metadata") or {}
+    return str(metadata.get("resourceVersion") or "")
 
 
 def _settled(state: State, now: Moment) -> State:

@@ -46,6 +46,7 @@ from controllers.runtime.election import (
 from controllers.runtime.errands import Errands
 from controllers.runtime.errors import Conflict, LeaseLost, NotFound
 from controllers.runtime.events import Announcer, Reference
+from controllers.runtime.lease_contact import LeaseContact, standing
 from controllers.runtime.leases import API_VERSION, COLLECTION, lease_in
 from controllers.runtime.resource import Json, Params
 from webhook.clock import Clock, Deadline
@@ -150,6 +151,7 @@ class Elector:
         self._state = State(candidate)  # replaced as a whole by the elector's thread, read by anyone
         self._led: tuple[LedWork, ...] = ()
         self._errands = Errands(f"{self.name}/requests", clock)
+        self._contact = LeaseContact(candidate, telemetry, clock)
         self._stop = threading.Event()
         self._leave_by = Deadline.after(float("inf"), clock)
         self._thread: threading.Thread | None = None
@@ -177,8 +179,14 @@ class Elector:
 
     @property
     def holder(self) -> str:
-        """Who leads, as far as we have seen; "" when nobody does."""
+        """Who is named in the Lease, as far as we have seen; "" when nobody is. Whether it leads, `status` knows."""
         return self._state.record.holder
+
+    def status(self) -> Json:
+        """For the status page: see `lease_contact`."""
+        now = self._now()
+        state = self._state
+        return {**standing(state, now, tenure_left_s(state, now) > 0), **self._contact.status()}
 
     def check(self) -> str | None:
         """The health of the election: what is wrong, None when nothing is. Who does not lead is well."""
@@ -253,8 +261,10 @@ class Elector:
         self._state = after  # before anything is stopped: the guard refuses from here on
         if isinstance(effect, Read) and before.quick and not after.leaving:
             self._slowpath.inc()
+        if isinstance(effect, Wait):
+            self._contact.waits_for(after, self._now())
         if after.record.holder != before.record.holder and after.record.holder:
-            log.info("new leader", lease=self._path, holder=after.record.holder, ours=after.is_ours)
+            log.info("new holder", lease=self._path, holder=after.record.holder, ours=after.is_ours)
         if before.leading and not after.leading:
             self._lost(before, after, seen)
         elif after.leading and not before.leading and not self._stop.is_set():
@@ -315,13 +325,17 @@ class Elector:
         """The answer to *request*, which gets its timeout in seconds. absent: what a 404 means."""
         timeout_s = self._timeout_s()
         try:
-            return self._errands.run(lambda: request(timeout_s), timeout_s)
+            answer = self._errands.run(lambda: request(timeout_s), timeout_s)
+            self._contact.answered()
+            return answer
         except Conflict:
+            self._contact.answered()
             return Rejected()
         except Exception as error:  # whatever it is, the try has failed and the campaign goes on
             if isinstance(error, NotFound) and absent is not None:
+                self._contact.answered()
                 return absent
-            log.warning("lease request failed", lease=self._path, error=error)
+            self._contact.failed(error)
             return NoAnswer(error)
 
     def _timeout_s(self) -> float:

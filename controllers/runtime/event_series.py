@@ -26,6 +26,7 @@ REFILL_S = 300.0
 KEPT = 16384  # series and buckets, a few kinds of news for each of 5,000 nodes; the ones unused for longest are forgotten
 NOTE_LIMIT_BYTES = 1024
 _NAME_LIMIT = 230  # leaves room for the suffix in the 253 characters of a name
+_NO_END = ".-"  # what no part of a name may end with
 
 
 @attrs.frozen
@@ -49,6 +50,7 @@ class Occurrence:
     note: str  # a sentence
     warning: bool
     wall_s: float
+    topic: str = ""  # what a series is about, beside all of the above but the note
 
 
 @attrs.frozen
@@ -79,7 +81,7 @@ class Kept(StrEnum):
     CAPPED = "capped"
 
 
-_Kind = tuple[Reference, str, str, bool]
+_Kind = tuple[Reference, str, str, bool, str]
 
 
 @attrs.define(eq=False)
@@ -108,6 +110,7 @@ class EventSeries:
         self._series: OrderedDict[_Kind, _Series] = OrderedDict()
         self._buckets: OrderedDict[Reference, _Bucket] = OrderedDict()
         self._number = 0
+        self.forgotten = 0  # series given up for want of room while they went on: what they count begins anew
 
     def admit(self, occurrence: Occurrence, now_s: float) -> Write | Kept:
         """What to write for *occurrence* now, or what became of it without a write."""
@@ -125,7 +128,8 @@ class EventSeries:
         self._series[kind] = _Series(path, occurrence, now_s, now_s)
         self._series.move_to_end(kind)
         if len(self._series) > KEPT:
-            self._series.popitem(last=False)
+            _, oldest = self._series.popitem(last=False)
+            self.forgotten += now_s - oldest.seen_s < SERIES_ENDS_AFTER_S
         return creation
 
     def due(self, now_s: float, *, all_of_them: bool = False) -> Iterator[Write]:
@@ -164,7 +168,7 @@ class EventSeries:
         namespace = regarding.namespace or "default"
         self._number += 1
         # As client-go: the object's name and nanoseconds; the number tells apart what one clock tick brings.
-        name = f"{regarding.name[:_NAME_LIMIT]}.{int(occurrence.wall_s * 1e9) + self._number:x}"
+        name = f"{regarding.name[:_NAME_LIMIT].rstrip(_NO_END)}.{int(occurrence.wall_s * 1e9) + self._number:x}"
         about = {"apiVersion": regarding.api_version, "kind": regarding.kind, "name": regarding.name}
         about |= {key: value for key, value in (("namespace", regarding.namespace), ("uid", regarding.uid)) if value}
         body: Json = {
@@ -185,7 +189,7 @@ class EventSeries:
 
 def _kind(occurrence: Occurrence) -> _Kind:
     # Not the note: it holds figures, and each would begin an Event of its own.
-    return occurrence.regarding, occurrence.reason, occurrence.action, occurrence.warning
+    return occurrence.regarding, occurrence.reason, occurrence.action, occurrence.warning, occurrence.topic
 
 
 def _cut(note: str) -> str:

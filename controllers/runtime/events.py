@@ -1,8 +1,8 @@
 """Events for the cluster's operators: what was decided about an object and why, never at the expense of who reports it.
 
 `record` only puts a value into a bounded queue; a thread of its own writes. Events are best effort: over the cap, with a full
-queue or after some tries against a server that does not answer they are dropped and counted. That an Event is refused (403
-while its namespace is being deleted, 404 after it) is no error.
+queue or after some tries against a server that does not answer they are dropped, counted and said in the log; a warning takes
+the place of what is none. That an Event is refused (403 while its namespace is being deleted, 404 after it) is no error.
 
 Only the leader reports what every replica sees: `only_while(elector.is_leading)`.
 Threads: `events`; `record` by anyone, start and stop by the supervisor.
@@ -17,10 +17,10 @@ from contextlib import suppress
 from typing import Protocol
 
 from controllers.runtime.errors import AlreadyExists, ApiError, Forbidden, NotFound
-from controllers.runtime.event_series import Count, EventSeries, Kept, Occurrence, Reference, Write
+from controllers.runtime.event_series import KEPT, Count, EventSeries, Kept, Occurrence, Reference, Write
 from controllers.runtime.resource import Json
 from webhook.clock import Clock, Deadline
-from webhook.logs import get_log
+from webhook.logs import Throttle, get_log
 from webhook.names import DOMAIN
 from webhook.telemetry import Telemetry
 
@@ -30,7 +30,7 @@ log = get_log("events")
 
 OnDeath = Callable[[str, BaseException], None]  # thread name, error
 
-QUEUE_LIMIT = 1000
+QUEUE_LIMIT = 10_000  # two for each of 5,000 nodes: an outage of a whole site, at 10 requests a second, is told in a while
 REQUEST_TIMEOUT_S = 5.0
 TRIES = 4
 RETRY_S = 2.0  # then 4 and 8: an outage of some seconds costs no Event
@@ -40,9 +40,12 @@ LOOK_EVERY_S = 30.0  # at counts that have to be written
 class Announcer(Protocol):
     """Where an Event can be left."""
 
-    def record(self, regarding: Reference, *, reason: str, action: str, note: str, warning: bool = False) -> None:
+    def record(
+        self, regarding: Reference, *, reason: str, action: str, note: str, warning: bool = False, topic: str = ""
+    ) -> None:
         """Say that *action* was taken about *regarding* because of *reason* (both CamelCase); *note* is a sentence.
 
+        topic: what tells it apart from others of this reason about the object, where each has to be an Event of its own.
         Never blocks, never raises. Any thread.
         """
 
@@ -68,8 +71,10 @@ class EventRecorder:
         self._clock = clock
         self._on_death = on_death
         self._series = EventSeries(f"{DOMAIN}/{component}", instance)  # only touched by the thread
-        self._lock = threading.Lock()  # guards _queue
-        self._queue: deque[Occurrence] = deque()
+        self._lock = threading.Lock()  # guards _warnings and _others
+        self._warnings: deque[Occurrence] = deque()  # these two together hold QUEUE_LIMIT
+        self._others: deque[Occurrence] = deque()
+        self._throttle = Throttle(1)
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._leave_by: Deadline | None = None
@@ -79,20 +84,30 @@ class EventRecorder:
             "Events by what became of them: created, counted (in a series), capped, overflow, refused, failed.",
             ("result",),
         )
+        self._forgotten = telemetry.counter(
+            "gatehouse_event_series_forgotten", "Series that went on, but had no room: what they count begins anew."
+        )
+        self._forgotten_before = 0  # only touched by the thread
 
     # -- called by anyone
 
-    def record(self, regarding: Reference, *, reason: str, action: str, note: str, warning: bool = False) -> None:
+    def record(
+        self, regarding: Reference, *, reason: str, action: str, note: str, warning: bool = False, topic: str = ""
+    ) -> None:
         """See Announcer."""
-        occurrence = Occurrence(regarding, reason, action, note, warning, self._clock.wall_s())
+        occurrence = Occurrence(regarding, reason, action, note, warning, self._clock.wall_s(), topic)
         with self._lock:
-            full = len(self._queue) >= QUEUE_LIMIT or self._stopping.is_set()
-            if not full:
-                self._queue.append(occurrence)
-        if full:
-            self._events.labels("overflow").inc()
-        else:
+            lost: Occurrence | None = None
+            if self._stopping.is_set():
+                lost = occurrence
+            elif len(self._warnings) + len(self._others) >= QUEUE_LIMIT:
+                lost = self._others.popleft() if warning and self._others else occurrence
+            if lost is not occurrence:
+                (self._warnings if warning else self._others).append(occurrence)
+        if lost is not occurrence:
             self._wake.set()
+        if lost is not None:
+            self._lose(lost)
 
     def only_while(self, allowed: Callable[[], bool]) -> Announcer:
         """This recorder for who may report only while *allowed* says so."""
@@ -145,12 +160,31 @@ class EventRecorder:
                 self._events.labels(write.value).inc()
             else:
                 self._send(write)
+            self._note_forgotten()
         for write in self._series.due(self._clock.monotonic_s()):
             self._send(write)
 
     def _next(self) -> Occurrence | None:
         with self._lock:
-            return self._queue.popleft() if self._queue else None
+            if self._warnings and self._others:  # in the order in which they were told
+                first_of = min(self._warnings, self._others, key=lambda queue: queue[0].wall_s)
+            else:
+                first_of = self._warnings or self._others
+            return first_of.popleft() if first_of else None
+
+    def _lose(self, occurrence: Occurrence) -> None:
+        self._events.labels("overflow").inc()
+        admitted, held_back = self._throttle.admits("overflow", self._clock.monotonic_s())
+        if admitted and not self._stopping.is_set():
+            log.warning("events lost, the queue is full", reason=occurrence.reason, limit=QUEUE_LIMIT, alike_before=held_back)
+
+    def _note_forgotten(self) -> None:
+        forgotten, self._forgotten_before = self._series.forgotten - self._forgotten_before, self._series.forgotten
+        if forgotten:
+            self._forgotten.inc(forgotten)
+            admitted, held_back = self._throttle.admits("forgotten", self._clock.monotonic_s())
+            if admitted:
+                log.warning("event series forgotten, there are too many", limit=KEPT, alike_before=held_back)
 
     def _send(self, write: Write) -> None:
         if self._leave_by is not None and self._leave_by.expired():
@@ -195,7 +229,9 @@ class _Conditional:
         self._recorder = recorder
         self._allowed = allowed
 
-    def record(self, regarding: Reference, *, reason: str, action: str, note: str, warning: bool = False) -> None:
+    def record(
+        self, regarding: Reference, *, reason: str, action: str, note: str, warning: bool = False, topic: str = ""
+    ) -> None:
         """See Announcer."""
         if self._allowed():
-            self._recorder.record(regarding, reason=reason, action=action, note=note, warning=warning)
+            self._recorder.record(regarding, reason=reason, action=action, note=note, warning=warning, topic=topic)

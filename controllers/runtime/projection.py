@@ -125,13 +125,15 @@ class _PodStatus(_Struct):
 class _Injected(msgspec.Struct):
     entry: str
     revision: str = ""
+    left_out: str | None = msgspec.field(default=None, name="leftOut")
 
 
 _STATUS = msgspec.json.Decoder(list[_Injected])
 _NO_ANNOTATIONS = _PodAnnotations()
 _NO_LABELS = _PodLabels()
 _NOBODY = _Owner()
-_NOTHING_INJECTED: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+_Said = tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[str, str], ...]]
+_NOTHING_INJECTED: _Said = ((), (), ())
 
 
 class _Pod(Projected):
@@ -254,7 +256,7 @@ def _pod_item(pod: _Pod | _CountedPod, requested: demand.Demand = demand.NONE) -
     spec, status = pod.spec or _PodSpec(), pod.status or _PodStatus()
     annotations, labels = meta.annotations or _NO_ANNOTATIONS, meta.labels or _NO_LABELS
     owner = _controlling(meta.owner_references) or _NOBODY
-    injected, revisions = _status(annotations.injected) if annotations.injected else _NOTHING_INJECTED
+    injected, revisions, left_out = _status(annotations.injected) if annotations.injected else _NOTHING_INJECTED
     namespace = intern(meta.namespace or "default")  # files may leave it out; the API server never does
     ready = _condition(status.conditions, READY)
     containers_ready = _condition(status.conditions, CONTAINERS_READY)
@@ -279,6 +281,7 @@ def _pod_item(pod: _Pod | _CountedPod, requested: demand.Demand = demand.NONE) -
         created_s=(meta.creation_timestamp and parse_time_s(meta.creation_timestamp)) or 0.0,
         requested_cpu_m=requested[0],
         requested_memory=requested[1],
+        left_out=left_out,
     )
     return Item(f"{namespace}/{meta.name}", facts.uid, meta.resource_version or "", facts)
 
@@ -297,13 +300,15 @@ def _obstacle(namespace: str, app: _Text, mirror: bool, os: str | None, host_net
 
 
 @lru_cache(maxsize=4096)
-def _status(injected: _Text) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Entries and revisions of a status annotation; none when it cannot be read, for anybody may write it."""
+def _status(injected: _Text) -> _Said:
+    """Entries and revisions of a status annotation, and what it says was left out; none when it cannot be read."""
     try:
         seen = _STATUS.decode(injected or "")
     except (msgspec.DecodeError, UnicodeError):
         return _NOTHING_INJECTED
-    return tuple(intern(one.entry) for one in seen), tuple(intern(one.revision) for one in seen)
+    brought = [one for one in seen if one.left_out is None]
+    left_out = tuple((intern(one.entry), intern(one.revision)) for one in seen if one.left_out is not None)
+    return tuple(intern(one.entry) for one in brought), tuple(intern(one.revision) for one in brought), left_out
 
 
 def _present(values: Mapping[str, _Text]) -> dict[str, str]:

@@ -36,7 +36,7 @@ N = TypeVar("N", LimitRange, ResourceQuota)
 
 @attrs.frozen
 class ConfigMapFacts:
-    """A ConfigMap that holds sidecars, as `webhook.sidecars.source` reads it."""
+    """A ConfigMap that holds sidecars, as `webhook.sidecars.entries.source` reads it."""
 
     namespace: str
     name: str

@@ -50,9 +50,10 @@ class Done:
 
 @attrs.frozen
 class RequeueAfter:
-    """All is well, and the key has to be looked at again in *seconds*, when a time runs out."""
+    """All is well, and the key has to be looked at again in *seconds*, when a time runs out, or to let others go first."""
 
     seconds: float = attrs.field(validator=_positive)
+    priority: int = 0  # `workqueue.LIVE`
 
 
 @attrs.frozen
@@ -106,6 +107,7 @@ class Context:
     log: Log
     failures: int = 0  # of this key in a row, before this pass
     stopping: Callable[[], bool] = lambda: False
+    waiting: Callable[[int], bool] = lambda above: False  # whether a key of a higher priority is in line
 
     def request_timeout_s(self, at_most_s: float = REQUEST_LIMIT_S) -> float:
         """Seconds that the next request of this pass may take. Call it right before each one, also before reads.

@@ -43,6 +43,7 @@ from webhook.names import PROJECT
 from webhook.telemetry import Telemetry
 
 JSON_PATCH = "application/json-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 _JSON = "application/json"
 _RELOAD_AFTER_S = 10.0  # credentials are read again after a 401, at most this often
@@ -84,7 +85,7 @@ class RestClient:
         self._agent = f"{PROJECT}/{_version()} ({platform.system().lower()}/{platform.machine()})"
         self._requests = telemetry.counter("rest_client_requests", "Requests to the API server.", ("code", "method", "host"))
         self._durations = telemetry.histogram(
-            "rest_client_request_duration_seconds", "Time until the head of the answer.", ("method", "host")
+            "rest_client_request_duration_seconds", "Time until the head of the answer.", ("verb", "host")
         )
         self._lock = threading.Lock()  # guards _access; credentials are loaded under it, so that one thread does
         self._access = self._open()
@@ -146,6 +147,13 @@ class RestClient:
     def patch_merge(self, path: str, patch: Json, *, timeout_s: float | None = None) -> Json:
         """The object at *path* after the RFC 7386 *patch*; with metadata.resourceVersion in it, guarded by Conflict."""
         return self._write("PATCH", path, patch, timeout_s, MERGE_PATCH)
+
+    def patch_strategic(self, path: str, patch: Json, *, timeout_s: float | None = None) -> Json:
+        """The object at *path* after the strategic merge *patch*: items of lists are merged by the key that their API names.
+
+        metadata.uid and metadata.resourceVersion in it guard it (Conflict).
+        """
+        return self._write("PATCH", path, patch, timeout_s, STRATEGIC_PATCH)
 
     def delete(
         self, path: str, *, uid: str = "", version: str = "", propagation: str = "", timeout_s: float | None = None
@@ -275,7 +283,7 @@ class RestClient:
             return response
         finally:
             self._requests.labels(code, method, access.host).inc()
-            self._durations.labels(method, access.host).observe(self._clock.monotonic_s() - began_s)
+            self._durations.labels(verb, access.host).observe(self._clock.monotonic_s() - began_s)
 
     def _identified(self, access: _Access, asked: Mapping[str, str]) -> Mapping[str, str]:
         headers = {**asked, "User-Agent": self._agent}
@@ -306,10 +314,10 @@ class RestClient:
         from kubernetes.client.rest import RESTClientObject
 
         configuration = self._load()
+        base = _server(configuration.host)
         configuration.connection_pool_maxsize = _POOL_CONNECTIONS
         pool = RESTClientObject(configuration).pool_manager
         make_cancellable(pool)
-        base = configuration.host.rstrip("/")
         return _Access(configuration, pool, base, urlsplit(base).netloc, self._clock.monotonic_s())
 
 
@@ -317,6 +325,18 @@ def _cancel(cancellation: Cancellation | None) -> Cancel | None:
     if cancellation is not None and not isinstance(cancellation, Cancel):
         raise TypeError("a RestClient takes the cancellations that it made")
     return cancellation
+
+
+def _server(host: Any) -> str:
+    """The server's URL without a slash at its end. Raises ClientConfigError."""
+    try:
+        parts = urlsplit(host) if isinstance(host, str) else None
+        usable = parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, brackets that do not match
+        usable = False
+    if not usable:
+        raise ClientConfigError(f"the server {host!r} of the kubeconfig is no URL: expected https://HOST:PORT")
+    return str(host).rstrip("/")
 
 
 def _version() -> str:
@@ -340,7 +360,9 @@ def _load_kubeconfig(path: str | None) -> Any:
     try:
         load_kube_config(config_file=where, client_configuration=configuration)  # type: ignore[no-untyped-call]
     except Exception as error:  # whatever its YAML parser, base64 and dict look-ups raise on a broken file
-        raise ClientConfigError(f"kubeconfig {where}: {type(error).__name__}: {error}") from error
+        # Its loader calls methods of whatever stands there: `server: 42` has no rstrip.
+        hint = "a field of the wrong type, perhaps the server: " if isinstance(error, AttributeError | TypeError) else ""
+        raise ClientConfigError(f"kubeconfig {where}: {hint}{type(error).__name__}: {error}") from error
     return configuration
 
 

@@ -56,7 +56,7 @@ class WorkQueue(Generic[K]):
         self._limiter: Limiter[K] = limiter if limiter is not None else default_limiter(clock)
         self._lock = threading.Lock()  # guards all below
         self._wishes: dict[K, _Wish[K]] = {}
-        self._processing: dict[K, float] = {}  # key -> since when
+        self._processing: dict[K, tuple[float, int]] = {}  # key -> since when, and its priority
         # Entries that no longer fit their wish (a raised priority, an earlier time) are skipped when they come up.
         self._line: list[tuple[int, int, _Wish[K]]] = []  # -priority, turn
         self._delayed: list[tuple[float, int, _Wish[K]]] = []  # due_s, number
@@ -102,6 +102,19 @@ class WorkQueue(Generic[K]):
         with self._lock:
             self._promote(self._clock.monotonic_s())
             return self._length
+
+    def waits(self, above: int) -> bool:
+        """Whether a key of a higher priority than *above* is in line."""
+        with self._lock:
+            self._promote(self._clock.monotonic_s())
+            while self._line and self._wishes.get(self._line[0][2].key) is not self._line[0][2]:
+                heapq.heappop(self._line)  # left behind by a raised priority
+            return bool(self._line) and -self._line[0][0] > above
+
+    def priority(self, key: K) -> int:
+        """The priority with which *key*, which is in a worker's hands, was in line."""
+        with self._lock:
+            return self._processing.get(key, (0.0, LIVE))[1]
 
     @property
     def is_shut(self) -> bool:
@@ -158,9 +171,10 @@ class WorkQueue(Generic[K]):
     def done(self, key: K) -> None:
         """The caller of `get` has finished *key*, in whatever way. If it was added meanwhile, it joins the line."""
         with self._lock:
-            started_s = self._processing.pop(key, None)
-            if started_s is None:
+            taken = self._processing.pop(key, None)
+            if taken is None:
                 return
+            started_s, _ = taken
             now_s = self._clock.monotonic_s()
             self._metrics.work_duration.observe(max(0.0, now_s - started_s))
             wish = self._wishes.get(key)
@@ -240,7 +254,7 @@ class WorkQueue(Generic[K]):
             if self._wishes.get(wish.key) is not wish:
                 continue  # left behind by a raised priority: the wish has been taken through its better entry
             del self._wishes[wish.key]
-            self._processing[wish.key] = now_s
+            self._processing[wish.key] = (now_s, wish.priority)
             self._length -= 1
             self._metrics.depth(wish.priority, -1)
             self._metrics.queue_duration.observe(max(0.0, now_s - wish.ready_s))
@@ -263,4 +277,4 @@ class WorkQueue(Generic[K]):
     def _running_times(self) -> list[float]:
         with self._lock:
             now_s = self._clock.monotonic_s()
-            return [max(0.0, now_s - started_s) for started_s in self._processing.values()]
+            return [max(0.0, now_s - started_s) for started_s, _ in self._processing.values()]

@@ -17,7 +17,7 @@ from controllers.runtime.reconcile import Context, Done, Key, Leadership
 from controllers.runtime.workqueue import FIRST_LIST, LIVE
 from controllers.sidecars.news import News
 from webhook.clock import Clock
-from webhook.sidecars.catalog import Catalog, EntryFault, State
+from webhook.sidecars.entries.catalog import Catalog, EntryFault, State
 from webhook.telemetry import Telemetry
 
 NAME = "sidecar-entries"

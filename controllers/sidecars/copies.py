@@ -2,7 +2,7 @@
 
 The usual case: a ConfigMap copied into every namespace that injects. Reading one takes the better part of a millisecond and its
 entries several KiB, which 5,000 copies would multiply.
-Threads: one at a time; the owner's lock sees to that.
+Threads: one at a time; the owner's lock sees to that. Reading is pure, and is done without it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import msgspec
 
 from controllers.runtime.projection_cluster import ConfigMapFacts
 from webhook.names import SIDECARS_LABEL
-from webhook.sidecars import source
-from webhook.sidecars.catalog import Reading
+from webhook.sidecars.entries import source
+from webhook.sidecars.entries.catalog import Reading
 
-KEPT: Final = 256  # different texts; beyond them the ones unused for longest are read anew
+# Different texts, and their size together; beyond them the ones unused for longest are read anew.
+KEPT: Final = 256
+KEPT_SIZE: Final = 16 * 2**20
 
 
 def read(facts: ConfigMapFacts) -> Reading:
@@ -27,22 +29,38 @@ def read(facts: ConfigMapFacts) -> Reading:
     return source.read(facts.namespace, facts.name, facts.labels, facts.data, uid=facts.uid, version=facts.version)
 
 
+Key = tuple[str, str, bytes]
+
+
+def key_of(facts: ConfigMapFacts) -> Key:
+    """What copies have in common."""
+    digest = hashlib.sha256(msgspec.json.encode(sorted(facts.data.items()))).digest()
+    return facts.name, facts.labels.get(SIDECARS_LABEL, ""), digest
+
+
+def as_of(facts: ConfigMapFacts, reading: Reading) -> Reading:
+    """*reading*, which is that of a copy, as that of *facts*."""
+    namespace = facts.namespace
+    entries = tuple(attrs.evolve(entry, namespace=namespace) for entry in reading.entries)
+    return attrs.evolve(reading, namespace=namespace, uid=facts.uid, version=facts.version, entries=entries)
+
+
 class Copies:
-    """`read`, with a memory."""
+    """A memory of readings."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, str, bytes], Reading] = OrderedDict()
+        self._known: OrderedDict[Key, Reading] = OrderedDict()
+        self._size = 0
 
-    def read(self, facts: ConfigMapFacts) -> Reading:
-        """As `read`."""
-        digest = hashlib.sha256(msgspec.json.encode(sorted(facts.data.items()))).digest()
-        key = (facts.name, facts.labels.get(SIDECARS_LABEL, ""), digest)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = read(facts)
-            if len(self._known) > KEPT:
-                self._known.popitem(last=False)
-        self._known.move_to_end(key)
-        namespace = facts.namespace
-        entries = tuple(attrs.evolve(entry, namespace=namespace) for entry in known.entries)
-        return attrs.evolve(known, namespace=namespace, uid=facts.uid, version=facts.version, entries=entries)
+    def get(self, key: Key) -> Reading | None:
+        """What `keep` was told; None when it is forgotten."""
+        return self._known.get(key)
+
+    def keep(self, key: Key, reading: Reading) -> None:
+        """Remember *reading*, which was used just now."""
+        before = self._known.pop(key, None)
+        self._known[key] = reading
+        self._size += reading.size - (before.size if before is not None else 0)
+        while len(self._known) > KEPT or (self._size > KEPT_SIZE and len(self._known) > 1):
+            _, oldest = self._known.popitem(last=False)
+            self._size -= oldest.size

@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 import msgspec
 
-from controllers.testing.patches import PatchRefused, json_patch, merge_patch
+from controllers.testing.patches import PatchRefused, json_patch, merge_patch, strategic_patch
 from controllers.testing.selecting import Selection
 from webhook.objects.selectors import SelectorError
 
@@ -258,6 +258,8 @@ class Objects:
         """Raises Refusal 404, 409, 415, 422."""
         if content_type == "application/merge-patch+json":
             return self._change(target, lambda old: merge_patch(old, patch))
+        if content_type == "application/strategic-merge-patch+json":
+            return self._change(target, lambda old: strategic_patch(old, patch))
         if content_type != "application/json-patch+json":
             raise Refusal(415, "UnsupportedMediaType", content_type)
         try:

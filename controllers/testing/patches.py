@@ -1,6 +1,6 @@
-"""The two patches that controllers send, as an API server applies them. Pure: the argument is never changed.
+"""The patches that controllers send, as an API server applies them. Pure: the argument is never changed.
 
-Source: RFC 6902 (add, replace, remove, test), RFC 7386.
+Source: RFC 6902 (add, replace, remove, test), RFC 7386; of strategic merges the lists that are merged by *type* (conditions).
 """
 
 from __future__ import annotations
@@ -24,6 +24,24 @@ def merge_patch(target: Any, patch: Any) -> Any:
         else:
             merged[key] = merge_patch(merged.get(key), value)
     return merged
+
+
+def strategic_patch(target: Any, patch: Any) -> Any:
+    """*target* after the strategic merge *patch*: conditions are merged by type, everything else as in `merge_patch`."""
+    if isinstance(patch, list) and patch and all(isinstance(one, dict) and "type" in one for one in patch):
+        merged = copy.deepcopy(target) if isinstance(target, list) else []
+        for one in patch:
+            index = next((index for index, old in enumerate(merged) if old.get("type") == one["type"]), None)
+            if index is None:
+                merged.append(copy.deepcopy(one))
+            else:
+                merged[index] = merge_patch(merged[index], one)
+        return merged
+    if not isinstance(patch, dict):
+        return copy.deepcopy(patch)
+    changed = {key: strategic_patch((target or {}).get(key), value) for key, value in patch.items() if value is not None}
+    kept = {key: copy.deepcopy(value) for key, value in (target or {}).items() if key not in patch}
+    return kept | changed
 
 
 def json_patch(target: Any, operations: list[dict[str, Any]]) -> Any:

@@ -1,17 +1,18 @@
-"""Bounds of pods on a real API server: the policies, and pods that break them."""
+"""Bounds on a real API server: policies and rules, pods that break them, users whom they refuse."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.apiserver import injection
 from tests.apiserver.gatehouse import ADMISSION_ONLY, Gatehouse
 from tests.apiserver.waiting import wait_for
 from tests.apiserver.workloads import pods_path
 from tests.cluster import Api, ApiError, Cluster, Json
-from tests.cluster.kinds import apply
+from tests.cluster.kinds import apply, collection_path
 
 NAMESPACE, UNBOUND = "bounded", "unbounded"
 POLICIES: Json = {
@@ -35,6 +36,30 @@ POLICIES: Json = {
             }
         ]
     },
+}
+SHOP, PROD, LAB = "shop-a", "prod-a", "prod-lab"
+ANN, BOB, ODD = "ann", "bob-7", 'o\'dd "one" \\ ${x}'
+DEPLOYER, ELECTOR = "system:serviceaccount:ci:deployer", f"system:serviceaccount:{PROD}:elector"
+RULES: Json = {
+    "creatorPolicy": {
+        "rules": [
+            {
+                "name": "by-hand",
+                "resources": ["pods"],
+                "allow": {"groups": ["ops"], "serviceAccounts": ["ci/*"], "users": ["bob-*"]},
+            },
+            {"name": "shells", "resources": ["pods/exec"], "operations": ["CONNECT"], "allow": {"groups": ["ops"]}},
+            {
+                "name": "prod",
+                "resources": ["*", "*/scale"],
+                "operations": ["*"],
+                "namespaces": {"only": ["prod-*"], "never": [LAB]},
+                "allow": {"serviceAccounts": ["ci/deployer"], "users": [ODD]},
+            },
+            {"name": "roles", "resources": ["clusterroles.rbac.authorization.k8s.io"], "operations": ["CREATE", "DELETE"]},
+            {"name": "maps", "resources": ["configmaps"], "mode": "Warn", "namespaces": {"only": [SHOP]}},
+        ]
+    }
 }
 MODEST: Json = {"requests": {"cpu": "100m", "memory": "64Mi"}}
 
@@ -74,8 +99,9 @@ def wait_until_judged(admin: Api, namespace: str = NAMESPACE) -> None:
     wait_for(lambda: bool(refusal(admin, namespace, greedy)), 15.0, f"a refusal in {namespace}")
 
 
-def let_in(admin: Api, *users: str) -> None:
-    """Rights of an administrator for *users*: what they may not, Gatehouse forbids."""
+def let_users_in(admin: Api) -> None:
+    """Rights of an administrator for the users of RULES, and the namespaces: what they may not, Gatehouse forbids."""
+    users = (ANN, BOB, ODD, DEPLOYER, ELECTOR)
     binding: Json = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRoleBinding",
@@ -84,3 +110,25 @@ def let_in(admin: Api, *users: str) -> None:
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user} for user in users],
     }
     apply(admin, binding)
+    for name in (SHOP, PROD, LAB):
+        injection.namespace(admin, name, {})
+
+
+def creation(admin: Api, namespace: str, body: Json, headers: dict[str, str]) -> str:
+    """What the API server says against *body* in a dry run, "" when it takes it."""
+    placed = {**body, "metadata": {**body["metadata"], "namespace": namespace}}
+    return error(admin, "POST", f"{collection_path(placed)}?dryRun=All", placed, headers)
+
+
+def error(admin: Api, method: str, path: str, body: Any, headers: dict[str, str]) -> str:
+    """What the API server says against a request, "" when it takes it."""
+    try:
+        admin.request(method, path, body, headers=headers)
+    except ApiError as refused:
+        return str(refused)
+    return ""
+
+
+def lease() -> Json:
+    """What a leader renews."""
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "leader"}, "spec": {}}

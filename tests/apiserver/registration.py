@@ -60,8 +60,16 @@ class Registration:
     @classmethod
     def printed(cls, url: str, ca_file: Path, config: Path | None = None) -> Registration:
         """What `gatehouse manifests` prints for the server at *url*, with the configuration file *config*."""
-        argv = [sys.executable, "-m", "controllers", "manifests", "--url", url, "--ca-file", str(ca_file)]
-        argv += [f"--config={config}"] if config else []
+        return cls._printed("--url", url, "--ca-file", str(ca_file), *([f"--config={config}"] if config else []))
+
+    @classmethod
+    def for_service(cls, service: str, config: Path) -> Registration:
+        """What it prints for a Service of the cluster, "NAMESPACE/NAME"."""
+        return cls._printed("--service", service, f"--config={config}")
+
+    @classmethod
+    def _printed(cls, *arguments: str) -> Registration:
+        argv = [sys.executable, "-m", "controllers", "manifests", *arguments]
         result = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=30)
         if result.returncode:
             raise AssertionError(f"manifests: exit code {result.returncode}: {result.stderr}")

@@ -48,11 +48,13 @@ class Timing:
 class Replica(Gatehouse):
     """One process of a seat."""
 
-    def __init__(self, cluster: Cluster, folder: Path, token: str, skew_s: int, timing: Timing, module: str) -> None:
-        """*token*: whose; *skew_s*: how far its clock is ahead; *module*: what runs."""
+    def __init__(
+        self, cluster: Cluster, folder: Path, token: str, skew_s: int, timing: Timing, module: str, more: Json
+    ) -> None:
+        """*token*: whose; *skew_s*: how far its clock is ahead; *module*: what runs; *more*: sections of its configuration."""
         kubeconfig = folder / "own.kubeconfig"
         cluster.credentials.write_kubeconfig(kubeconfig, cluster.server, token)
-        config = {"leaderElection": timing.section(), "webhook": {"shutdownDelay": "0s"}}
+        config = {"leaderElection": timing.section(), "webhook": {"shutdownDelay": "0s"}} | more
         super().__init__(cluster, folder, config=config, arguments=[f"--kubeconfig={kubeconfig}"])
         self.program = ("-m", "tests.apiserver.skewed", str(skew_s), module)
 
@@ -66,7 +68,14 @@ class Seat:
     """A place for one replica. `away` tells other threads that its process does not answer by our own doing."""
 
     def __init__(
-        self, cluster: Cluster, folder: Path, name: str, skew_s: int, timing: Timing, module: str = "controllers"
+        self,
+        cluster: Cluster,
+        folder: Path,
+        name: str,
+        skew_s: int,
+        timing: Timing,
+        module: str = "controllers",
+        more: Json | None = None,
     ) -> None:
         self.name = name
         self.skew_s = skew_s
@@ -77,6 +86,7 @@ class Seat:
         self._folder = folder
         self._timing = timing
         self._module = module
+        self._more = more or {}
         self._stack = ExitStack()
         with cluster.api() as admin:
             _make_account(admin, name)
@@ -91,7 +101,7 @@ class Seat:
         """Give it a new process, and wait until that is ready."""
         folder = self._folder / f"{self.name}-{len(self.lives)}"
         folder.mkdir()
-        replica = Replica(self._cluster, folder, self._token, self.skew_s, self._timing, self._module)
+        replica = Replica(self._cluster, folder, self._token, self.skew_s, self._timing, self._module, self._more)
         self._stack.enter_context(replica)
         self.lives.append(replica)
         self.away.clear()

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from tests.apiserver import injection
 from tests.cluster import Api, ApiError, Cluster, Json
-from tests.webhook.sidecars import entries, strategies
+from tests.webhook.sidecars.entries import entry_strategies
+from tests.webhook.sidecars.injection import strategies
 from webhook.admission.draft import Draft
-from webhook.sidecars import source
+from webhook.sidecars.entries import source
 from webhook.sidecars.injection import Scene, inject
 
 NAMESPACE = "any-entry"
@@ -32,7 +33,7 @@ def admin(quiet_cluster: Cluster) -> Iterator[Api]:
 
 
 @many
-@given(strategies.pods(), st.lists(entries.ENTRIES, min_size=1, max_size=2), strategies.scenes())
+@given(strategies.pods(), st.lists(entry_strategies.ENTRIES, min_size=1, max_size=2), strategies.scenes())
 def test_an_injected_pod_is_taken_if_it_was_before(admin: Api, pod: Json, trees: list[Json], scene: Scene) -> None:
     data = {f"entry-{number}": json.dumps(tree) for number, tree in enumerate(trees)}
     found = source.read("shop", "sidecars", injection.SIDECARS, data).entries

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-import yaml
 
 from tests.apiserver import bounds, injection
 from tests.apiserver.bounds import MODEST, NAMESPACE, POLICIES, UNBOUND, container, pod, refusal
-from tests.apiserver.gatehouse import ADMISSION_ONLY, Gatehouse
-from tests.apiserver.registration import Registration
-from tests.apiserver.waiting import wait_for
+from tests.apiserver.gatehouse import Gatehouse
 from tests.apiserver.workloads import pods_path
 from tests.cluster import Api, ApiError, Cluster, Json
 from tests.cluster.api import STRATEGIC_MERGE_PATCH
 from tests.cluster.kinds import collection_path
 
-HEAD: Json = {"apiVersion": "gatehouse.dev/v1alpha1", "kind": "GatehouseConfiguration"}
 OFFENDER = "old-offender"
 PODS = pods_path(NAMESPACE)
 
@@ -79,6 +75,13 @@ def test_what_keeps_to_the_bounds_is_created(gatehouse: Gatehouse, admin: Api) -
     exact = container(resources={"requests": {"cpu": "1000m", "memory": "1073741824"}})
 
     assert refusal(admin, NAMESPACE, pod("web", containers=[exact])) == ""
+
+
+def test_nobody_evades_a_rule_by_our_label(gatehouse: Gatehouse, admin: Api) -> None:
+    posing = pod("web", containers=[container(resources={"requests": {"cpu": "9"}})])
+    posing["metadata"]["labels"] = {"app.kubernetes.io/name": "gatehouse"}
+
+    assert "exceeds the maximum of 1" in refusal(admin, NAMESPACE, posing)
 
 
 def test_other_namespaces_are_not_asked_about(gatehouse: Gatehouse, admin: Api) -> None:
@@ -155,51 +158,15 @@ def test_metadata_and_finalizers_of_an_old_offender_may_change(gatehouse: Gateho
         admin.patch(f"{PODS}/{OFFENDER}", image, STRATEGIC_MERGE_PATCH)
 
 
-def test_an_outage_stops_only_what_could_be_refused(
-    cluster: Cluster, admin: Api, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    features = {
-        "resourceLimits": {"policies": [POLICIES["resourceLimits"]["policies"][0] | {"namespaces": {"only": ["out*"]}}]}
-    }
-    injection.namespace(admin, "outage", {})
-    with bounds.judging(cluster, admin, tmp_path_factory.mktemp("outage"), features) as gatehouse:
-        bounds.wait_until_judged(admin, "outage")
-        gatehouse.stop()
+def test_a_large_pod_may_be_updated(gatehouse: Gatehouse, admin: Api) -> None:
+    env = [{"name": f"VARIABLE_{number}", "value": "x" * 90} for number in range(1500)]
+    admin.create(PODS, pod("large", containers=[container(f"c{number}", env=env, resources={}) for number in range(5)]))
 
-        assert "validate.gatehouse.dev" in refusal(admin, "outage", pod("web"))
-        assert refusal(admin, UNBOUND, pod("web")) == ""
-        assert refusal(admin, "outage", _own(pod("web"))) == ""
-
-
-@pytest.mark.parametrize("serves", [POLICIES, {}], ids=["policies", "none"])
-def test_a_registration_that_does_not_fit_the_configuration_refuses_nothing(
-    cluster: Cluster, admin: Api, tmp_path_factory: pytest.TempPathFactory, serves: Json
-) -> None:
-    folder = tmp_path_factory.mktemp("unfit")
-    registered = folder / "registered.yaml"
-    registered.write_text(yaml.safe_dump(HEAD | {"features": {} if serves else POLICIES}))
-    injection.namespace(admin, NAMESPACE, {})
-    greedy = pod("web", containers=[container(resources={"requests": {"cpu": "9"}})])
-    with Gatehouse(cluster, folder, config=ADMISSION_ONLY | {"features": serves}) as gatehouse:
-        registration = Registration.printed(f"https://{gatehouse.addresses['webhook']}", gatehouse.ca_file, registered)
-        assert ("validate.gatehouse.dev" in registration.webhooks()) is not bool(serves)
-        with registration.applied(admin):
-            gatehouse.wait_until_called(admin)
-            if not serves:
-                wait_for(
-                    lambda: any("mend the webhook configuration" in one for one in _warnings(admin, greedy)), 15.0, "a call"
-                )
-
-            assert refusal(admin, NAMESPACE, greedy) == ""
-
-
-def _warnings(admin: Api, body: Json) -> list[str]:
-    return injection.create(admin, NAMESPACE, body, "?dryRun=All")[1]
-
-
-def _own(body: Json) -> Json:
-    body["metadata"]["labels"] = {"app.kubernetes.io/name": "gatehouse"}
-    return body
+    assert admin.patch(f"{PODS}/large", {"metadata": {"annotations": {"a": "b"}}})["metadata"]["annotations"] == {"a": "b"}
+    with pytest.raises(ApiError, match="comes from evil"):
+        admin.patch(
+            f"{PODS}/large", {"spec": {"containers": [{"name": "c4", "image": "evil.example/a:1"}]}}, STRATEGIC_MERGE_PATCH
+        )
 
 
 def _resize(admin: Api, name: str, of: str, cpu: str) -> Json:

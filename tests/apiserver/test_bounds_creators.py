@@ -3,55 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from controllers.config.document import parse
-from tests.apiserver import bounds, injection
-from tests.apiserver.bounds import pod, refusal
+from tests.apiserver import bounds
+from tests.apiserver.bounds import (
+    ANN,
+    BOB,
+    DEPLOYER,
+    ELECTOR,
+    LAB,
+    ODD,
+    PROD,
+    RULES,
+    SHOP,
+    creation,
+    error,
+    lease,
+    pod,
+    refusal,
+)
 from tests.apiserver.gatehouse import Gatehouse
 from tests.apiserver.waiting import wait_for
 from tests.apiserver.workloads import pods_path
-from tests.cluster import Api, ApiError, Cluster, Json
+from tests.cluster import Api, Cluster, Json
 from tests.cluster.api import impersonating
 from tests.cluster.kinds import collection_path
 from webhook.admission.bounds import creator_policy
 from webhook.objects.creators import CreatorPolicy, Deed, Requester, objecting
 from webhook.objects.documents import write_yaml
 
-SHOP, PROD, LAB = "shop-a", "prod-a", "prod-lab"
-ANN, BOB, ODD = "ann", "bob-7", 'o\'dd "one" \\ ${x}'
-DEPLOYER, ELECTOR = "system:serviceaccount:ci:deployer", f"system:serviceaccount:{PROD}:elector"
-RULES: Json = {
-    "creatorPolicy": {
-        "rules": [
-            {
-                "name": "by-hand",
-                "resources": ["pods"],
-                "allow": {"groups": ["ops"], "serviceAccounts": ["ci/*"], "users": ["bob-*"]},
-            },
-            {"name": "shells", "resources": ["pods/exec"], "operations": ["CONNECT"], "allow": {"groups": ["ops"]}},
-            {
-                "name": "prod",
-                "resources": ["*", "*/scale"],
-                "operations": ["*"],
-                "namespaces": {"only": ["prod-*"], "never": [LAB]},
-                "allow": {"serviceAccounts": ["ci/deployer"], "users": [ODD]},
-            },
-            {"name": "roles", "resources": ["clusterroles.rbac.authorization.k8s.io"], "operations": ["CREATE", "DELETE"]},
-            {"name": "maps", "resources": ["configmaps"], "mode": "Warn", "namespaces": {"only": [SHOP]}},
-        ]
-    }
-}
-
 
 @pytest.fixture(scope="module")
 def gatehouse(cluster: Cluster, admin: Api, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gatehouse]:
     """One process with these rules; the users may do everything else."""
-    bounds.let_in(admin, ANN, BOB, ODD, DEPLOYER, ELECTOR)
-    for name in (SHOP, PROD, LAB):
-        injection.namespace(admin, name, {})
+    bounds.let_users_in(admin)
     with bounds.judging(cluster, admin, tmp_path_factory.mktemp("creators"), RULES) as running:
         wait_for(lambda: bool(refusal(admin, SHOP, pod("web"), impersonating(ANN))), 15.0, "a refusal")
         yield running
@@ -78,13 +65,13 @@ def test_what_happens_is_what_the_rules_say(
     for plural, group, body in (
         ("pods", "", pod("web")),
         ("configmaps", "", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made"}}),
-        ("leases", "coordination.k8s.io", _lease()),
+        ("leases", "coordination.k8s.io", lease()),
         ("deployments", "apps", _deployment("web")),
     ):
         asked = Requester(user, ())
         refusing = [one for one in objecting(policy, asked, Deed("CREATE", group, plural, "", namespace)) if one.mode == "Deny"]
 
-        said = _creation(admin, namespace, body, impersonating(user))
+        said = creation(admin, namespace, body, impersonating(user))
 
         assert bool(said) is bool(refusing), f"{user} {plural}: {said}"
         assert not said or "may not CREATE" in said
@@ -115,8 +102,8 @@ def test_exec_is_refused_before_anything_is_connected(gatehouse: Gatehouse, admi
     admin.create(pods_path(SHOP), pod("target"), impersonating(BOB))
     path = f"{pods_path(SHOP)}/target/exec?command=sh&stdout=true"
 
-    assert "may not CONNECT pods/exec in namespace shop-a" in _error(admin, "POST", path, None, impersonating(ANN))
-    assert "may not CONNECT" not in _error(admin, "POST", path, None, impersonating(ANN, "ops"))
+    assert "may not CONNECT pods/exec in namespace shop-a" in error(admin, "POST", path, None, impersonating(ANN))
+    assert "may not CONNECT" not in error(admin, "POST", path, None, impersonating(ANN, "ops"))
 
 
 def test_deletions_and_scaling_are_judged_too(gatehouse: Gatehouse, admin: Api) -> None:
@@ -124,7 +111,7 @@ def test_deletions_and_scaling_are_judged_too(gatehouse: Gatehouse, admin: Api) 
     path = collection_path(deployment)
     admin.create(path, deployment, impersonating(DEPLOYER))
 
-    assert "may not DELETE deployments.apps in namespace prod-a" in _error(
+    assert "may not DELETE deployments.apps in namespace prod-a" in error(
         admin, "DELETE", f"{path}/kept", None, impersonating(ANN)
     )
     scale = {
@@ -133,8 +120,8 @@ def test_deletions_and_scaling_are_judged_too(gatehouse: Gatehouse, admin: Api) 
         "metadata": {"name": "kept", "namespace": PROD},
         "spec": {"replicas": 0},
     }
-    assert "may not UPDATE deployments.apps/scale" in _error(admin, "PUT", f"{path}/kept/scale", scale, impersonating(ANN))
-    assert _error(admin, "DELETE", f"{path}/kept", None, impersonating(DEPLOYER)) == ""
+    assert "may not UPDATE deployments.apps/scale" in error(admin, "PUT", f"{path}/kept/scale", scale, impersonating(ANN))
+    assert error(admin, "DELETE", f"{path}/kept", None, impersonating(DEPLOYER)) == ""
 
 
 def test_what_belongs_to_no_namespace_is_judged_too(gatehouse: Gatehouse, admin: Api) -> None:
@@ -146,51 +133,9 @@ def test_what_belongs_to_no_namespace_is_judged_too(gatehouse: Gatehouse, admin:
         "rules": [],
     }
 
-    assert "may not CREATE clusterroles.rbac.authorization.k8s.io outside of namespaces" in _error(
+    assert "may not CREATE clusterroles.rbac.authorization.k8s.io outside of namespaces" in error(
         admin, "POST", path, role, impersonating(ANN)
     )
-
-
-def test_our_own_objects_are_nobodys_to_close(gatehouse: Gatehouse, admin: Api) -> None:
-    own = _deployment("gatehouse", PROD)
-    own["metadata"]["labels"] = {"app.kubernetes.io/name": "gatehouse"}
-
-    assert _creation(admin, PROD, own, impersonating(ANN)) == ""
-
-
-def test_an_outage_stops_nobody_whom_the_rules_allow(
-    cluster: Cluster, admin: Api, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    bounds.let_in(admin, ANN, BOB, ODD, DEPLOYER, ELECTOR)
-    for name in (SHOP, PROD, LAB):
-        injection.namespace(admin, name, {})
-    with bounds.judging(cluster, admin, tmp_path_factory.mktemp("creators-outage"), RULES) as running:
-        wait_for(lambda: bool(refusal(admin, SHOP, pod("web"), impersonating(ANN))), 15.0, "a refusal")
-        running.stop()
-
-        assert "validate-creators.gatehouse.dev" in refusal(admin, SHOP, pod("web"), impersonating(ANN))
-        assert refusal(admin, SHOP, pod("web"), impersonating(BOB)) == ""
-        assert refusal(admin, PROD, pod("web"), impersonating(DEPLOYER)) == ""
-        assert refusal(admin, "kube-system", pod("web"), impersonating(ANN)) == ""
-        assert _creation(admin, PROD, _lease(), impersonating(ELECTOR)) == ""
-
-
-def _creation(admin: Api, namespace: str, body: Json, headers: dict[str, str]) -> str:
-    """What the API server says against *body* in a dry run, "" when it takes it."""
-    placed = {**body, "metadata": {**body["metadata"], "namespace": namespace}}
-    return _error(admin, "POST", f"{collection_path(placed)}?dryRun=All", placed, headers)
-
-
-def _error(admin: Api, method: str, path: str, body: Any, headers: dict[str, str]) -> str:
-    try:
-        admin.request(method, path, body, headers=headers)
-    except ApiError as error:
-        return str(error)
-    return ""
-
-
-def _lease() -> Json:
-    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "leader"}, "spec": {}}
 
 
 def _deployment(name: str, namespace: str = "") -> Json:

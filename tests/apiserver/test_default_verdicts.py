@@ -115,7 +115,7 @@ def test_no_scaled_request_costs_a_pod_its_admission(admin: Api, spaces: Mapping
     told: Counter[str] = Counter()
 
     @SERVER
-    @given(strategies.pods(), st.sampled_from(sorted(RANGES)), strategies.tunings(), st.integers(0, 130))
+    @given(strategies.pods(strategies.ASKING), st.sampled_from(sorted(RANGES)), strategies.tunings(), strategies.percents())
     def check(pod: Json, namespace: str, tuning: Tuning, percent: int) -> None:
         known = facts.cluster(limit_ranges=spaces[namespace], capacity=capacity(percent))
         hold(admin, TuneResources(tuning, known), pod, namespace, told)

@@ -15,6 +15,16 @@ from typing import Any
 Json = dict[str, Any]
 
 NAMESPACE = "shop"
+SIDECAR = """\
+containers:
+  - name: envoy
+    image: registry.example.com/envoy:1.37
+    args: [--concurrency, "4", --config-path, /etc/envoy/envoy.json]
+    ports: [{containerPort: 15001}]
+    resources: {limits: {cpu: "1", memory: 512Mi}, requests: {cpu: 100m, memory: 64Mi}}
+    volumeMounts: [{name: envoy-conf, mountPath: /etc/envoy}]
+volumes: [{name: envoy-conf, configMap: {name: envoy}}]
+"""
 VOTE = "superedgehealth/node-health"
 UNREACHABLE = "node.kubernetes.io/unreachable"
 _CREATED = "2026-03-02T08:15:30Z"
@@ -110,6 +120,37 @@ def unreachable_taints(since: str) -> list[Json]:
     return [
         {"key": UNREACHABLE, "effect": "NoSchedule", "timeAdded": since},
         {"key": UNREACHABLE, "effect": "NoExecute", "timeAdded": since},
+    ]
+
+
+def new_pod(variables: int = 12, *, containers: int = 1, annotation_bytes: int = 0) -> Json:
+    """A pod as a ReplicaSet creates it: no name, no node, no status; 2 KiB and 75 bytes a variable of each container.
+
+    annotation_bytes: length of one annotation that nobody reads.
+    """
+    whole = pod(0, 0, _CREATED, variables=variables)
+    first = whole["spec"]["containers"][0]
+    more = [{**first, "name": f"worker-{number}"} for number in range(1, containers)]
+    spec = {key: value for key, value in whole["spec"].items() if key != "nodeName"}
+    kept = ("generateName", "namespace", "labels", "ownerReferences")
+    metadata = {key: whole["metadata"][key] for key in kept}
+    if annotation_bytes:
+        metadata["annotations"] = {"example.com/notes": "n" * annotation_bytes}
+    spec["containers"] = [*spec["containers"], *more]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def injected_namespace() -> list[Json]:
+    """The namespace of the pods, each of which gets a sidecar, and the ConfigMap that says which."""
+    labels = {"pod-admission-webhook-injection": "enabled"}
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}},
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "envoy-initializer", "namespace": NAMESPACE},
+            "data": {"config": SIDECAR},
+        },
     ]
 
 

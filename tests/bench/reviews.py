@@ -19,8 +19,9 @@ import attrs
 from tests.bench import objects
 from tests.bench.objects import Json
 from webhook.cluster import Cluster, Status
+from webhook.sidecars.entries import source
 from webhook.testing.facts import cluster as facts_given_by_hand
-from webhook.testing.facts import node_facts, pod_facts
+from webhook.testing.facts import namespace_facts, node_facts, pod_facts
 
 NODES = 1000
 PODS = 5000
@@ -65,6 +66,8 @@ def write_cluster(folder: Path, *, nodes: int = NODES, pods: int = PODS) -> None
         metadata = ("name", "namespace", "uid", "ownerReferences")
         return _facts(whole, metadata=metadata, spec=("nodeName",), status=("phase", "conditions"))
 
+    items = objects.injected_namespace()
+    (folder / "injection.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     for kind, make, count in (("nodes", node, nodes), ("pods", pod, pods)):
         for first in range(0, count, 100):
             items = [make(number) for number in range(first, min(first + 100, count))]
@@ -75,6 +78,7 @@ def write_cluster(folder: Path, *, nodes: int = NODES, pods: int = PODS) -> None
 def facts(*, nodes: int = NODES, pods: int = PODS) -> Cluster:
     """The same cluster as facts, for a gate in this process."""
     silent_since_s = time.time() - 60.0
+    namespace, config_map = objects.injected_namespace()
     return facts_given_by_hand(
         [
             node_facts(
@@ -94,6 +98,8 @@ def facts(*, nodes: int = NODES, pods: int = PODS) -> Cluster:
             )
             for number in range(pods)
         ],
+        namespaces=[namespace_facts(objects.NAMESPACE, labels=namespace["metadata"]["labels"])],
+        sidecars=[source.read(objects.NAMESPACE, config_map["metadata"]["name"], {}, config_map["data"])],
     )
 
 
@@ -156,6 +162,25 @@ def endpoint_slice(addresses: int = 100, *, nodes: int = NODES) -> Review:
     return Review(f"slice-{addresses}", "/endpoint", body, True)
 
 
+def injected(kib: int) -> Review:
+    """A pod of *kib* KiB is created, and gets a sidecar."""
+
+    def body(variables: int) -> bytes:
+        return _created(objects.new_pod(variables))
+
+    return Review(f"inject-{kib}k", "/mutate", _filled(body, kib), True)
+
+
+def injected_at_worst(variables: int = 1500, containers: int = 40, annotation_kib: int = 250) -> Review:
+    """As large a pod as anybody has reported: istio/istio#34799 had 1,500 variables, the API takes 256 KiB of annotations."""
+    pod = objects.new_pod(variables // containers, containers=containers, annotation_bytes=annotation_kib * 1024)
+    return Review("inject-worst", "/mutate", _created(pod), True)
+
+
+def _created(pod: Json) -> bytes:
+    return review("", "v1", "pods", "Pod", pod, None, user="system:serviceaccount:kube-system:replicaset-controller")
+
+
 def small() -> Review:
     """3 KiB to which there is nothing to do: Endpoints that gain an address, all on nodes that are well."""
     items = [objects.endpoints_address(2 * number + 1, NODES) for number in range(3)]
@@ -169,6 +194,10 @@ CASES: Mapping[str, Callable[[], Review]] = MappingProxyType(
     {
         "small-3k": small,
         "pod-11k": pod_flip,
+        "inject-4k": lambda: injected(4),
+        "inject-11k": lambda: injected(11),
+        "inject-60k": lambda: injected(60),
+        "inject-worst": injected_at_worst,
         "node-20k": node_taint,
         "endpoints-20": lambda: endpoints(20),
         "slice-100": endpoint_slice,
@@ -185,14 +214,15 @@ def review(
     metadata = ((new or old) or {})["metadata"]
     gvk = {"group": group, "version": version, "kind": kind}
     gvr = {"group": group, "version": version, "resource": resource}
-    name = resource + subresource + metadata["name"]
+    name = resource + subresource + metadata.get("name", "")
     request: Json = {"uid": objects.uid(f"request {name}"), "kind": gvk, "resource": gvr}
     if subresource:
         request["subResource"] = subresource
     request |= {"requestKind": gvk, "requestResource": gvr}
     if subresource:
         request["requestSubResource"] = subresource
-    request["name"] = metadata["name"]
+    if "name" in metadata:
+        request["name"] = metadata["name"]
     if "namespace" in metadata:
         request["namespace"] = metadata["namespace"]
     request |= {

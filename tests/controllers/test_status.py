@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from controllers.status import LISTED_ENTRIES, collect, describe, sidecar_entries, silent_nodes
 from webhook.cluster import Status, Vote
+from webhook.objects.meta import Json
 from webhook.objects.votes import VotePolicy
-from webhook.sidecars import source
-from webhook.sidecars.catalog import Catalog
+from webhook.sidecars.entries import source
+from webhook.sidecars.entries.catalog import Catalog
 from webhook.testing.facts import node_facts
 
 
@@ -74,6 +77,15 @@ SOUND = "containers: [{name: proxy, image: proxy:1}]"
 FAULTY = "containers: [{name: proxy, image: 5}]"
 
 
+def test_an_entry_that_another_config_map_gives_as_well_is_said_to_be_unused() -> None:
+    both = catalog({"a": SOUND}).absorb(source.read("shop", "zone", {"gatehouse.dev/sidecars": "true"}, {"a": SOUND}))
+
+    lines = describe({"sidecars": sidecar_entries(both)}).splitlines()
+
+    (unused,) = [line for line in lines if "not in use" in line]
+    assert unused.startswith("  a of shop/zone: good") and "shop/mesh has an entry of that name, and comes first" in unused
+
+
 def catalog(*versions: dict[str, str], name: str = "mesh") -> Catalog:
     """What is in force after these versions of one ConfigMap."""
     made = Catalog()
@@ -98,7 +110,10 @@ def test_entries_are_listed_with_source_state_and_faults_faulty_ones_first() -> 
 
 
 def test_of_many_entries_the_first_are_listed() -> None:
-    section = sidecar_entries(catalog({f"e{number}": SOUND for number in range(LISTED_ENTRIES + 5)}))
+    names = [f"e{number}" for number in range(LISTED_ENTRIES + 5)]
+    both = catalog(dict.fromkeys(names[:253], SOUND))
+    labels = {"gatehouse.dev/sidecars": "true"}
+    section = sidecar_entries(both.absorb(source.read("shop", "zone", labels, dict.fromkeys(names[253:], SOUND))))
 
     assert (section["count"], len(section["entries"])) == (LISTED_ENTRIES + 5, LISTED_ENTRIES)
 
@@ -109,3 +124,35 @@ def test_a_person_reads_of_entries_and_their_faults_in_lines() -> None:
     assert "sidecar entries: 1 (0 good, 0 stale, 1 broken)" in lines
     assert "  a of shop/mesh: broken, revision none" in lines
     assert any(line.startswith("    data.a:1:") and "containers[0].image: " in line for line in lines)
+
+
+# -- the election
+
+
+@pytest.mark.parametrize(
+    ("election", "text"),
+    [
+        ({"leading": True}, "leading as me"),
+        ({"leader": "other", "holder": "other"}, "other leads"),
+        ({"holder": "me", "settlesInSeconds": 7.6}, "nobody leads (this replica holds the lease and settles, 8 s left)"),
+        (
+            {"holder": "other", "holderExpiredSeconds": 300.0},
+            "nobody leads (the lease of other has run out 5 min ago)",
+        ),
+        ({"holder": ""}, "nobody leads"),
+        (
+            {"seen": False, "lastContactSeconds": None},
+            "who leads is unknown (the lease has not been seen); no answer about the lease so far",
+        ),
+        (
+            {"leader": "other", "lastContactSeconds": 9.0, "lastError": "GET /x: 403 no"},
+            "other leads; no answer about the lease since 9 s ago; last error: GET /x: 403 no",
+        ),
+        ({"holder": "", "lastContactSeconds": 300.0}, "nobody leads; no answer about the lease since 5 min ago"),
+    ],
+    ids=range(8),
+)
+def test_a_person_reads_who_leads_and_whether_that_is_known(election: Json, text: str) -> None:
+    page = {"leaderElection": {"enabled": True, "identity": "me", "seen": True, "lastContactSeconds": 1.0, **election}}
+
+    assert f"leader election: {text}" in describe(page).splitlines()

@@ -85,3 +85,13 @@ def test_of_many_alike_lines_some_are_written_and_the_rest_are_counted() -> None
     assert first == [True, True, True, False, False]
     assert throttle.admits("y", 0.0) == (True, 0)
     assert throttle.admits("x", 10.0) == (True, 2)
+
+
+def test_kinds_that_name_ever_new_objects_are_not_remembered_without_end() -> None:
+    throttle = Throttle(1)
+
+    for number in range(3 * Throttle.KINDS):
+        throttle.admits(f"node-{number}", 0.0)
+
+    assert len(throttle._seen) <= Throttle.KINDS
+    assert throttle.admits(f"node-{3 * Throttle.KINDS - 1}", 0.0) == (False, 0)

@@ -1,11 +1,13 @@
 """The registrations of the services that hold pods, and those who create things, to bounds: computed from the policies.
 
-    pod_entries(settings)        of `validate`: pods of the namespaces that some policy is for, where something can be decided
-    creator_entries(settings)    of `validate-creators`: what the rules are about, by those whom one of them may object to
+    pod_entries(settings, mode)        of `validate` and `validate-warn`: pods of the namespaces that some policy is for
+    creator_entries(settings, mode)    of `validate-creators` and its like: what the rules are about, by those whom one of them
+                                       may object to
 
 Whoever cannot be refused never waits for us: conditions in CEL leave out other namespaces, the control plane, users whom every
 rule allows, kubelets that show static pods, updates of pods that change nothing that is judged. No condition leaves out what a
-rule objects to; the rules decide. Where nothing can be refused, an outage refuses nothing either (failurePolicy Ignore). Pure.
+rule objects to; the rules decide. What refuses and what only warns are registered apart, the latter with failurePolicy Ignore:
+an outage refuses nothing that a rule could not. Pure.
 Source: kubernetes.io/docs, "Matching requests: matchConditions": absent fields have to be asked for with has().
 """
 
@@ -20,20 +22,46 @@ import attrs
 from webhook.admission.review import Operations
 from webhook.admission.service import ANY, Entry, Match
 from webhook.admission.settings import Settings
-from webhook.admission.spared import NOT_OURS, outside
+from webhook.admission.spared import outside
+from webhook.names import APP_LABEL, PROJECT
 from webhook.objects.compliance import CompliancePolicy
-from webhook.objects.creators import HOUSEKEEPING, SERVICE_ACCOUNT, CreatorPolicy, CreatorRule, Subjects, parts
+from webhook.objects.creators import (
+    CONTROL_PLANE,
+    HOUSEKEEPING,
+    SERVICE_ACCOUNT,
+    UNNAMED,
+    CreatorPolicy,
+    CreatorRule,
+    Subjects,
+    parts,
+)
 from webhook.objects.enforcement import Mode, Namespaces
 from webhook.objects.resource_policies import ResourcePolicy
 from webhook.sidecars.wish import SYSTEM_NAMESPACES
 
-CREATE, UPDATE, CONNECT = Operations.CREATE, Operations.UPDATE, Operations.CONNECT
+CREATE, UPDATE = Operations.CREATE, Operations.UPDATE
+
+_FAILURE_POLICY: Final = {Mode.DENY: "Fail", Mode.WARN: "Ignore"}
+LONGEST_CONDITION: Final = 50_000  # characters: CEL parses at most 100,000 (cel-go parser, expressionSizeCodePointLimit)
 
 _NAMESPACE: Final = "(has(request.namespace) ? request.namespace : '')"
+# Of a Namespace that is created the API server tells us the name, unless it makes one up: then we ask for its beginning.
+_NAMESPACE_OR_NEW_ONE: Final = (
+    f"({_NAMESPACE} != '' || request.operation != 'CREATE' || request.resource.resource != 'namespaces' || "
+    f"request.resource.group != '' || !has(object.metadata.generateName) ? {_NAMESPACE} : "
+    f"object.metadata.generateName + '{UNNAMED}')"
+)
+_SUBRESOURCE: Final = "(has(request.subResource) ? request.subResource : '')"
 _USER: Final = "(has(request.userInfo.username) ? request.userInfo.username : '')"
 _GROUPS: Final = "(has(request.userInfo.groups) ? request.userInfo.groups : [])"
 _RESOURCE: Final = "request.resource.resource + '.' + request.resource.group"
 _LABELS_OF: Final = "(has({0}.metadata.labels) ? {0}.metadata.labels : {{}})"
+
+# A broken Gatehouse must not stand in the way of its own recovery. No objectSelector says so: whoever bears our label would
+# evade every rule (kubernetes.io/docs: to be used "only if the webhook is opt-in"). In our own namespace it means us.
+_IS_LABELLED_OURS: Final = (
+    f"'{APP_LABEL}' in {_LABELS_OF.format('object')} && object.metadata.labels['{APP_LABEL}'] == '{PROJECT}'"
+)
 
 # A mirror pod runs already; only its kubelet can show it (NodeRestriction), and it must not wait.
 _NOT_A_MIRROR_POD: Final = (
@@ -41,57 +69,78 @@ _NOT_A_MIRROR_POD: Final = (
     f"!('system:nodes' in {_GROUPS} && has(object.metadata.annotations) && "
     "'kubernetes.io/config.mirror' in object.metadata.annotations)",
 )
-# Finalizers, owners and annotations change without us: the job controller takes its finalizer off pods all day.
-_CHANGES_WHAT_IS_JUDGED: Final = (
-    "changes-what-is-judged",
-    "request.operation != 'UPDATE' || has(request.subResource) || object.spec != oldObject.spec || "
-    f"{_LABELS_OF.format('object')} != {_LABELS_OF.format('oldObject')}",
+# Finalizers, owners and annotations change without us: the job controller takes its finalizer off pods all day. Of a spec an
+# update changes images, and the rest of what it may change (tolerations, gates, deadlines) is not judged.
+_IMAGES_OF: Final = " + ".join(
+    f"(has({{0}}.spec.{kind}) ? {{0}}.spec.{kind}.map(c, has(c.image) ? c.image : '') : [])"
+    for kind in ("containers", "initContainers", "ephemeralContainers")
 )
+_CHANGES_IMAGES: Final = f"{_IMAGES_OF.format('object')} != {_IMAGES_OF.format('oldObject')}"
 
 
 # -- pods
 
 
-def pod_entries(settings: Settings) -> tuple[Entry, ...]:
-    """Those of `validate`; () when nothing is configured."""
-    limits, compliance = resource_policies(settings), compliance_policies(settings)
+def pod_entries(settings: Settings, mode: Mode = Mode.DENY) -> tuple[Entry, ...]:
+    """Those of `validate` (mode DENY) or `validate-warn` (WARN); () when no rule has that mode.
+
+    A rule that only warns never makes anybody wait for it when we are down: that is why the two are apart.
+    """
+    limits, compliance = resource_policies(settings, mode), compliance_policies(settings, mode)
     if not limits and not compliance:
         return ()
-    created: tuple[Operations, ...] = (CREATE,)
-    if any(_can_change(policy) for policy in compliance):
-        created = (CREATE, UPDATE)
-    matches = [Match("", "v1", "pods", created, "Namespaced")]
+    changing = [policy for policy in compliance if _can_change(policy)]
+    matches = [Match("", "v1", "pods", (CREATE, UPDATE) if changing else (CREATE,), "Namespaced")]
     if any(_judges_containers(policy) for policy in compliance):
         matches.append(Match("", "v1", "pods/ephemeralcontainers", (UPDATE,), "Namespaced"))
     if limits:
         matches.append(Match("", "v1", "pods/resize", (UPDATE,), "Namespaced"))
     conditions = [_NOT_A_MIRROR_POD]
+    if settings.home not in SYSTEM_NAMESPACES:
+        conditions.append(("not-our-own", f"!({_NAMESPACE} == {_text(settings.home)} && {_IS_LABELLED_OURS})"))
     namespaces = _within_any([_own(one.namespaces) for one in limits] + [_own(one.namespaces) for one in compliance])
     if namespaces:
         conditions.append(("in-a-namespace-of-a-policy", namespaces))
-    if UPDATE in created:
-        conditions.append(_CHANGES_WHAT_IS_JUDGED)
-    refuses = any(policy.mode is Mode.DENY for policy in limits) or any(Mode.DENY in _modes(policy) for policy in compliance)
+    if changing:
+        changes = " || ".join(f"({term})" for term in dict.fromkeys(map(_may_break, changing)))
+        changes = f"request.operation != 'UPDATE' || !({_SUBRESOURCE} in ['', 'status']) || {changes}"
+        conditions.append(("changes-what-is-judged", changes))
+        # Kubelets write it all day. It may take labels away; nothing else that is judged is in its reach.
+        if any(_judges_labels(policy) for policy in changing) and len(changes) <= LONGEST_CONDITION:
+            matches.append(Match("", "v1", "pods/status", (UPDATE,), "Namespaced"))
     return (
         Entry(
             tuple(matches),
             namespace_selector={"matchExpressions": [outside(SYSTEM_NAMESPACES)]},
-            object_selector=NOT_OURS,
-            match_conditions=tuple(conditions),
-            failure_policy="Fail" if refuses else "Ignore",
+            match_conditions=_short(conditions),
+            failure_policy=_FAILURE_POLICY[mode],
         ),
     )
 
 
-def resource_policies(settings: Settings) -> tuple[ResourcePolicy, ...]:
-    """Those that bound anything; none is about the system's namespaces."""
-    found = (policy for policy in settings.resource_policies if policy.mode is not Mode.OFF)
+def _may_break(policy: CompliancePolicy) -> str:
+    """Whether an update changes what *policy* judges, in a namespace that it is for."""
+    terms = []
+    if policy.registries.mode is not Mode.OFF or policy.tags.mode is not Mode.OFF:
+        terms.append(_CHANGES_IMAGES)
+    if _judges_labels(policy):
+        changed = f"(k in {_LABELS_OF.format('object')}) != (k in {_LABELS_OF.format('oldObject')}) || "
+        changed += f"(k in {_LABELS_OF.format('object')} && object.metadata.labels[k] != oldObject.metadata.labels[k])"
+        terms.append(f"{_list(policy.labels.required)}.exists(k, {changed})")
+    within = _within(_own(policy.namespaces))
+    return " && ".join([*([within] if within else []), f"({' || '.join(terms)})"])
+
+
+def resource_policies(settings: Settings, mode: Mode | None = None) -> tuple[ResourcePolicy, ...]:
+    """Those that bound anything, or the ones of *mode*; none is about the system's namespaces."""
+    found = (policy for policy in settings.resource_policies if policy.mode is not Mode.OFF and mode in (None, policy.mode))
     return tuple(attrs.evolve(one, namespaces=one.namespaces.without(SYSTEM_NAMESPACES)) for one in found)
 
 
-def compliance_policies(settings: Settings) -> tuple[CompliancePolicy, ...]:
-    """Those that ask for anything; none is about the system's namespaces."""
-    found = (policy for policy in settings.compliance if set(_modes(policy)) != {Mode.OFF})
+def compliance_policies(settings: Settings, mode: Mode | None = None) -> tuple[CompliancePolicy, ...]:
+    """Those that ask for anything, or what they ask for in *mode*; none is about the system's namespaces."""
+    wanted = (policy if mode is None else policy.only(mode) for policy in settings.compliance)
+    found = (policy for policy in wanted if set(_modes(policy)) != {Mode.OFF})
     return tuple(attrs.evolve(one, namespaces=one.namespaces.without(SYSTEM_NAMESPACES)) for one in found)
 
 
@@ -117,49 +166,48 @@ def _judges_containers(policy: CompliancePolicy) -> bool:
     return set(_modes_of_containers(policy)) != {Mode.OFF}
 
 
+def _judges_labels(policy: CompliancePolicy) -> bool:
+    return policy.labels.mode is not Mode.OFF and bool(policy.labels.required)
+
+
 def _can_change(policy: CompliancePolicy) -> bool:
     """Whether it judges anything that the API lets change in a pod: images and labels."""
-    return {policy.registries.mode, policy.tags.mode, policy.labels.mode} != {Mode.OFF}
+    return _judges_labels(policy) or not policy.registries.mode is policy.tags.mode is Mode.OFF
 
 
 # -- who creates what
 
 
-def creator_policy(settings: Settings) -> CreatorPolicy:
-    """The rules that are on. None is about the system's namespaces, and none about ours: there we are mended."""
+def creator_policy(settings: Settings, mode: Mode | None = None) -> CreatorPolicy:
+    """The rules that are on, or the ones of *mode*, and whom none concerns: the control plane and our account, always.
+
+    None is about the system's namespaces, or where we run: there things are mended.
+    """
     spared = {*SYSTEM_NAMESPACES, settings.home}
-    found = (rule for rule in settings.creators.rules if rule.mode is not Mode.OFF)
+    found = (rule for rule in settings.creators.rules if rule.mode is not Mode.OFF and mode in (None, rule.mode))
     rules = tuple(attrs.evolve(one, namespaces=one.namespaces.without(spared)) for one in found)
-    return attrs.evolve(settings.creators, rules=rules)
+    return CreatorPolicy(rules, settings.creators.exempt | CONTROL_PLANE | Subjects(service_accounts=(f"{settings.home}/*",)))
 
 
-def creator_entries(settings: Settings) -> tuple[Entry, ...]:
-    """Those of `validate-creators`; () when no rule is on. CONNECT has its own: its objects bear no labels to select by."""
-    policy = creator_policy(settings)
-    found = []
-    for suffix, connects in (("", False), ("-connect", True)):
-        rules = [rule for rule in policy.rules if any((one is CONNECT) is connects for one in _operations(rule))]
-        matches = tuple(_matches(rules, connects))
-        if matches:
-            entry = _creator_entry(suffix, matches, rules, policy.exempt, settings.home)
-            found.append(entry if connects else attrs.evolve(entry, object_selector=NOT_OURS))
-    return tuple(found)
-
-
-def _creator_entry(suffix: str, matches: tuple[Match, ...], rules: Sequence[CreatorRule], exempt: Subjects, home: str) -> Entry:
-    conditions = []
-    if exempt != Subjects():
-        conditions.append(("not-exempt", f"!({_is_one_of(exempt)})"))
-    conditions.append(("somebody-may-object", " || ".join(dict.fromkeys(map(_may_object, rules)))))
-    left_out = _left_out(rules)
+def creator_entries(settings: Settings, mode: Mode = Mode.DENY) -> tuple[Entry, ...]:
+    """Those of `validate-creators` (mode DENY) or `validate-creators-warn` (WARN); () when no rule has that mode."""
+    policy = creator_policy(settings, mode)
+    if not policy.rules:
+        return ()
+    conditions = [
+        ("not-exempt", f"!({_is_one_of(policy.exempt)})"),
+        ("somebody-may-object", " || ".join(dict.fromkeys(map(_may_object, policy.rules)))),
+    ]
+    left_out = _left_out(policy.rules)
     if left_out:
         conditions.append(("not-housekeeping", f"!(({_RESOURCE}) in {_list(left_out)})"))
-    return Entry(
-        matches,
-        suffix,
-        namespace_selector={"matchExpressions": [outside({*SYSTEM_NAMESPACES, home})]},
-        match_conditions=tuple(conditions),
-        failure_policy="Fail" if any(rule.mode is Mode.DENY for rule in rules) else "Ignore",
+    return (
+        Entry(
+            tuple(_matches(policy.rules)),
+            namespace_selector={"matchExpressions": [outside({*SYSTEM_NAMESPACES, settings.home})]},
+            match_conditions=_short(conditions),
+            failure_policy=_FAILURE_POLICY[mode],
+        ),
     )
 
 
@@ -167,13 +215,12 @@ def _operations(rule: CreatorRule) -> tuple[Operations, ...]:
     return tuple(operation for operation in Operations if operation.value in rule.operations or ANY in rule.operations)
 
 
-def _matches(rules: Iterable[CreatorRule], connects: bool) -> Iterable[Match]:
+def _matches(rules: Iterable[CreatorRule]) -> Iterable[Match]:
     """A line for each pattern, with the operations of all rules that have it."""
     wanted: dict[str, set[Operations]] = {}
     for rule in rules:
         for pattern in rule.resources:
-            chosen = {one for one in _operations(rule) if (one is CONNECT) is connects}
-            wanted.setdefault(pattern, set()).update(chosen)
+            wanted.setdefault(pattern, set()).update(_operations(rule))
     for pattern, operations in wanted.items():
         name, group, subresource = parts(pattern)
         resource = f"{name}/{subresource}" if subresource else name
@@ -181,11 +228,27 @@ def _matches(rules: Iterable[CreatorRule], connects: bool) -> Iterable[Match]:
 
 
 def _may_object(rule: CreatorRule) -> str:
-    """Whether the rule is for the request's namespace and does not allow its user."""
-    terms = [_within(_own(rule.namespaces))]
+    """Whether the rule covers the request and does not allow its user."""
+    makes_namespaces = any(name in (ANY, "namespaces") and not group for name, group, _ in map(parts, rule.resources))
+    where = _within(_own(rule.namespaces), _NAMESPACE_OR_NEW_ONE if makes_namespaces else _NAMESPACE)
+    terms = [f"({' || '.join(map(_is_meant, rule.resources))})", where]
+    if ANY not in rule.operations:
+        terms.append(f"request.operation in {_list(rule.operations)}")
     if rule.allow != Subjects():
         terms.append(f"!({_is_one_of(rule.allow)})")
-    return f"({' && '.join(term for term in terms if term) or 'true'})"
+    return f"({' && '.join(term for term in terms if term)})"
+
+
+def _is_meant(pattern: str) -> str:
+    name, group, subresource = parts(pattern)
+    terms = [] if name == ANY else [f"request.resource.resource == {_text(name)}"]
+    if group:
+        terms.append(f"request.resource.group == {_text(group)}")
+    if subresource != ANY:
+        terms.append(f"{_SUBRESOURCE} == {_text(subresource)}")
+    elif name != ANY:
+        terms.append(f"{_SUBRESOURCE} != ''")
+    return f"({' && '.join(terms)})" if terms else "true"
 
 
 def _left_out(rules: Iterable[CreatorRule]) -> tuple[str, ...]:
@@ -203,6 +266,11 @@ def _left_out(rules: Iterable[CreatorRule]) -> tuple[str, ...]:
 
 
 # -- CEL
+
+
+def _short(conditions: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Those that the API server takes. Without one, more requests wait for us, and none is decided otherwise."""
+    return tuple(one for one in conditions if len(one[1]) <= LONGEST_CONDITION)
 
 
 def _is_one_of(subjects: Subjects) -> str:
@@ -228,12 +296,12 @@ def _within_any(found: Sequence[Namespaces]) -> str:
     return "" if "" in terms else " || ".join(f"({term})" for term in terms)
 
 
-def _within(namespaces: Namespaces) -> str:
+def _within(namespaces: Namespaces, subject: str = _NAMESPACE) -> str:
     terms = []
     if namespaces.only:
-        terms.append(f"({' || '.join(_named(_NAMESPACE, namespaces.only))})")
+        terms.append(f"({' || '.join(_named(subject, namespaces.only))})")
     if namespaces.never:
-        terms.append(f"!({' || '.join(_named(_NAMESPACE, namespaces.never))})")
+        terms.append(f"!({' || '.join(_named(subject, namespaces.never))})")
     return " && ".join(terms)
 
 

@@ -5,9 +5,12 @@ Adding a rule: one file in `webhook/features`, one line here, one folder of gold
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from webhook.admission.bounds import compliance_policies, creator_entries, creator_policy, pod_entries, resource_policies
+from webhook.admission.databases import database_entries
+from webhook.admission.defaults import default_entries, sets_defaults, tunes
 from webhook.admission.review import Operations
 from webhook.admission.service import (
     NAMESPACES_CACHE,
@@ -20,29 +23,31 @@ from webhook.admission.service import (
     Service,
 )
 from webhook.admission.settings import Settings
-from webhook.admission.spared import NOT_OF_THE_SYSTEM, NOT_OURS
+from webhook.admission.spared import NOT_OF_THE_SYSTEM, NOT_OURS, NOT_SWITCHED_OFF
 from webhook.cluster import Cluster
+from webhook.defaults.completing import Completion
 from webhook.features.creator_policy import RestrictCreators
+from webhook.features.database_instance import GuardClaims
 from webhook.features.endpoints import KeepAddressesReady
 from webhook.features.node_taint import DropUnreachableTaint
 from webhook.features.pod_compliance import KeepPodsCompliant
+from webhook.features.pod_defaults import SetPodDefaults
 from webhook.features.pod_status import KeepPodReady
 from webhook.features.resource_limits import KeepResourcesInBounds, ResourceLimits
+from webhook.features.resource_tuning import TuneResources
 from webhook.features.sidecar import InjectSidecars
 from webhook.features.workload_warnings import WarnOfWorkloads
 from webhook.names import (
-    DISABLED,
     ENABLED,
     INJECTED_NAMESPACE_LABEL,
-    MUTATE_LABEL,
     OPT_IN_NAMESPACE_LABEL,
 )
+from webhook.objects.enforcement import Mode
 from webhook.objects.workloads import WORKLOADS
 
 DEFAULTS = Settings()
 CREATE, UPDATE = Operations.CREATE, Operations.UPDATE
 
-NOT_SWITCHED_OFF: dict[str, Any] = {"key": MUTATE_LABEL, "operator": "NotIn", "values": [DISABLED]}
 # What a controller of the control plane applies has no reader.
 NOT_A_CONTROLLER = ("not-a-controller", "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:')")
 _PODS_OF_THEIR_OWN = ("Pod", "PodTemplate")  # the one is told of at its creation, of the other nothing comes by itself
@@ -107,29 +112,60 @@ def _pod_status(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
 
 
 def _mutating(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
-    return (InjectSidecars(settings.sidecars, cluster),)
+    return (InjectSidecars(settings.sidecars, cluster), *_defaulting(settings, cluster))
+
+
+def _defaulting(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
+    return (
+        *([SetPodDefaults(settings.defaults, cluster)] if sets_defaults(settings) else []),
+        *([TuneResources(settings.tuning, cluster)] if tunes(settings) else []),
+    )
+
+
+def completion(settings: Settings, cluster: Cluster) -> Completion:
+    """What follows the sidecars, for whoever foresees it."""
+    return Completion(settings.defaults, settings.tuning, cluster)
 
 
 def _validating(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
-    return pod_bounds(settings)
+    return pod_bounds(settings, Mode.DENY)
 
 
-def pod_bounds(settings: Settings) -> tuple[KeepResourcesInBounds | KeepPodsCompliant, ...]:
-    """The rules that hold pods to bounds, as far as *settings* leave them anything to decide."""
-    limits, compliance = resource_policies(settings), compliance_policies(settings)
+def _warning(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
+    return pod_bounds(settings, Mode.WARN)
+
+
+def pod_bounds(settings: Settings, mode: Mode | None = None) -> tuple[KeepResourcesInBounds | KeepPodsCompliant, ...]:
+    """The rules that hold pods to bounds, or those of *mode*, as far as *settings* leave them anything to decide."""
+    limits, compliance = resource_policies(settings, mode), compliance_policies(settings, mode)
+    # Where both services are asked about a pod, one of them doubts its amounts.
+    doubted = resource_policies(settings, Mode.DENY) if mode is Mode.WARN else ()
+    elsewhere = tuple(policy.namespaces for policy in doubted)
     return (
-        *([KeepResourcesInBounds(ResourceLimits(limits, settings.typo_hints))] if limits else []),
+        *([KeepResourcesInBounds(ResourceLimits(limits, settings.typo_hints, elsewhere))] if limits else []),
         *([KeepPodsCompliant(compliance)] if compliance else []),
     )
 
 
 def _creators(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
-    policy = creator_policy(settings)
+    return _restricting(settings, Mode.DENY)
+
+
+def _warning_of_creators(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
+    return _restricting(settings, Mode.WARN)
+
+
+def _restricting(settings: Settings, mode: Mode) -> tuple[Rule, ...]:
+    policy = creator_policy(settings, mode)
     return (RestrictCreators(policy),) if policy.rules else ()
 
 
+def _databases(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
+    return () if settings.database_policy is None else (GuardClaims(settings.database_policy, cluster.databases),)
+
+
 def _workload_warnings(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
-    return (WarnOfWorkloads(settings.sidecars, cluster, pod_bounds(settings)),)
+    return (WarnOfWorkloads(settings.sidecars, cluster, completion(settings, cluster), pod_bounds(settings)),)
 
 
 SERVICES: tuple[Service, ...] = (
@@ -184,8 +220,23 @@ SERVICES: tuple[Service, ...] = (
         _mutating,
         caches=frozenset({NAMESPACES_CACHE, SIDECARS_CACHE, NODES_CACHE}),
     ),
+    Service(
+        "mutate-defaults",
+        "/mutate/defaults",
+        default_entries,
+        _defaulting,
+        caches=frozenset({NAMESPACES_CACHE}),
+    ),
     Service("validate", "/validate", pod_entries, _validating, mutating=False),
+    Service("validate-warn", "/validate/warn", partial(pod_entries, mode=Mode.WARN), _warning, mutating=False),
     Service("validate-creators", "/validate/creators", creator_entries, _creators, mutating=False),
+    Service(
+        "validate-creators-warn",
+        "/validate/creators/warn",
+        partial(creator_entries, mode=Mode.WARN),
+        _warning_of_creators,
+        mutating=False,
+    ),
     Service(
         "workload-warnings",
         "/workload-warnings",
@@ -207,6 +258,8 @@ SERVICES: tuple[Service, ...] = (
         mutating=False,
         caches=frozenset({NAMESPACES_CACHE, SIDECARS_CACHE, NODES_CACHE}),
     ),
+    # Waits for no cache: without the CRD there is none to wait for, and no review either. The rule asks for itself.
+    Service("database-instance", "/database-instance", database_entries, _databases, mutating=False),
 )
 
 

@@ -128,7 +128,8 @@ class Service:
         """This service with its rules and registrations."""
         entries = self.entries_with(settings)
         takes = tuple(match for entry in entries for match in entry.matches)
-        return BoundService(attrs.evolve(self, entries=entries), self.build(settings, cluster), takes)
+        caches = self.caches if entries else frozenset()  # nobody fills them for a service that has nothing to decide
+        return BoundService(attrs.evolve(self, entries=entries, caches=caches), self.build(settings, cluster), takes)
 
 
 @attrs.frozen
@@ -172,7 +173,8 @@ class BoundService:
             denial,
             () if denial is not None or request.object is None else tuple(draft.operations),
             tuple(f"gatehouse: {warning}" for _, verdict in verdicts for warning in verdict.warnings),
-            {name: _audit(verdict) for name, verdict in verdicts},
+            # The second call says nothing that the first has not: the API server takes no second value for an annotation.
+            {name: _audit(verdict) for name, verdict in verdicts if verdict.reason is not Reason.ALREADY_INJECTED},
         )
         return Answer(response, tuple(verdicts), draft)
 

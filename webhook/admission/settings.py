@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import attrs
 
+from webhook.defaults.sets import PodDefaults
+from webhook.defaults.tuning import Tuning
 from webhook.objects.compliance import CompliancePolicy
 from webhook.objects.creators import CreatorPolicy
 from webhook.objects.databases import DeletionPolicy
@@ -22,6 +24,8 @@ class Settings:
     votes: VotePolicy = VotePolicy()
     sidecars: Policy = Policy()
     home: str = Policy().home  # the namespace that we run in
+    defaults: PodDefaults = PodDefaults()
+    tuning: Tuning = Tuning()
     resource_policies: tuple[ResourcePolicy, ...] = ()
     typo_hints: bool = True  # of what resource_policies are asked about
     creators: CreatorPolicy = CreatorPolicy()

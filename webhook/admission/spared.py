@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from webhook.names import APP_LABEL, PROJECT
+from webhook.names import APP_LABEL, DISABLED, MUTATE_LABEL, PROJECT
 from webhook.sidecars.wish import SYSTEM_NAMESPACES
 
 # Our own objects are never ours to judge: a broken Gatehouse must not stand in the way of its own recovery.
@@ -21,3 +21,4 @@ def outside(namespaces: Iterable[str]) -> dict[str, Any]:
 
 
 NOT_OF_THE_SYSTEM: Final = outside(SYSTEM_NAMESPACES)
+NOT_SWITCHED_OFF: Final[dict[str, Any]] = {"key": MUTATE_LABEL, "operator": "NotIn", "values": [DISABLED]}

@@ -15,8 +15,8 @@ from webhook.defaults.sets import DefaultSet, is_reserved
 from webhook.defaults.values import Unresolved
 from webhook.names import Reason
 from webhook.objects import meta
+from webhook.sidecars.entries.placeholders import Scope
 from webhook.sidecars.findings import Finding
-from webhook.sidecars.placeholders import Scope
 
 # Of all annotations of an object together, keys and values (apimachinery, ValidateAnnotationsSize).
 ANNOTATIONS_LIMIT_BYTES: Final = 256 * 1024

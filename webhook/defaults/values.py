@@ -1,6 +1,6 @@
 """Typed values of labels and annotations: `${image.tag}`, `${now}`, `${namespace.labels['team']:-none}`.
 
-The placeholders are those of sidecar entries (`webhook.sidecars.placeholders`), and two more: `${image.tag}` and
+The placeholders are those of sidecar entries (`webhook.sidecars.entries.placeholders`), and two more: `${image.tag}` and
 `${image.name}` (the last part of the repository) of the pod's first own container. In a label, what placeholders make is cut
 and cleaned to what the API takes: other characters become "-", 63 of them stay, and both ends are a letter or digit.
 
@@ -22,8 +22,9 @@ from webhook.objects.meta import Json
 from webhook.objects.pods import Kind
 from webhook.objects.schema import Kind as Type
 from webhook.objects.schema import Scalar
-from webhook.sidecars import placeholders, stamp
-from webhook.sidecars.placeholders import Scope
+from webhook.sidecars.entries import placeholders
+from webhook.sidecars.entries.placeholders import Scope
+from webhook.sidecars.injection import stamp
 
 LABEL_LIMIT: Final = 63
 

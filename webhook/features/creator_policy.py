@@ -4,7 +4,7 @@
     The control plane                                  passes: it acts for workloads that somebody was let create
 
 A rule in mode Deny that does not name the user refuses the request, one in mode Warn warns. `webhook.objects.creators` says how
-rules are read and add up. Pure; raises nothing.
+rules are read and add up. Pure; raises MalformedObject (400) on metadata of a type that the API forbids.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import ClassVar
 import attrs
 
 from webhook.admission.draft import Draft
-from webhook.admission.review import AdmissionRequest, Denial
+from webhook.admission.review import AdmissionRequest, Denial, Operations
 from webhook.admission.service import Context, Verdict
 from webhook.names import Reason
-from webhook.objects.creators import CreatorPolicy, CreatorRule, Deed, Requester, objecting
+from webhook.objects import meta
+from webhook.objects.creators import UNNAMED, CreatorPolicy, CreatorRule, Deed, Requester, objecting
 from webhook.objects.enforcement import Mode, joined
 
 FORBIDDEN = 403
@@ -34,7 +35,8 @@ class RestrictCreators:
         """See `webhook.admission.service.Rule`."""
         user = Requester(context.user.name, context.user.groups)
         resource = request.resource
-        deed = Deed(request.operation.value, resource.group, resource.resource, request.subresource, request.namespace)
+        namespace = _namespace(request)
+        deed = Deed(request.operation.value, resource.group, resource.resource, request.subresource, namespace)
         rules = objecting(self.policy, user, deed)
         if not rules:
             return Verdict(Reason.CREATOR_ALLOWED)
@@ -43,6 +45,16 @@ class RestrictCreators:
         refusing = [text for mode, text in told if mode is Mode.DENY]
         denial = Denial(FORBIDDEN, Reason.CREATOR_NOT_ALLOWED.value, joined(refusing)) if refusing else None
         return Verdict(Reason.CREATOR_NOT_ALLOWED, joined([text for _, text in told]), denial, warnings)
+
+
+def _namespace(request: AdmissionRequest) -> str:
+    """Where it happens. A Namespace whose name the API server will make up has nothing but the beginning of one."""
+    if request.namespace or request.object is None or request.operation is not Operations.CREATE:
+        return request.namespace
+    if (request.resource.group, request.resource.resource) != ("", "namespaces"):
+        return ""
+    beginning = meta.text(meta.mapping(request.object, "metadata", ""), "generateName", "metadata")
+    return beginning + UNNAMED if beginning else ""
 
 
 def _told(request: AdmissionRequest, user: Requester, rule: CreatorRule) -> str:

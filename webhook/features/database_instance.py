@@ -61,9 +61,9 @@ class GuardClaims:
         taken = list(dict.fromkeys(_taken(volumes, uid, others, self.databases.claims_in(request.namespace))))
         if not taken:
             return Verdict(Reason.NOTHING_TO_DO)
-        told = ", ".join(f'claim "{claim}" is {KIND} "{other}"\'s' for claim, other in taken[:TOLD])
+        told = ", ".join(f'claim "{claim}" belongs to {KIND} "{other}"' for claim, other in taken[:TOLD])
         more = f" and {len(taken) - TOLD} more" if len(taken) > TOLD else ""
-        return _refused(Reason.CLAIM_TAKEN, f"{_words(draft.object)}: a claim belongs to one instance only: {told}{more}")
+        return _refused(Reason.CLAIM_TAKEN, f"{_words(draft.object)}: {told}{more}; a claim has one instance only")
 
     def _deleted(self, obj: Json) -> Verdict:
         spec = _spec(obj)

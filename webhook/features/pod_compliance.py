@@ -2,6 +2,7 @@
 
     Created pods                               judged as a whole, containers of every kind
     Updated pods, ephemeral containers         judged by what the update adds: an old offender may still be changed and deleted
+    Updated status                             judged by the labels that it takes off
     Mirror pods, as their kubelet shows them   pass: they run already
 
 Every breach is told at once, each with the path of its field; those in mode Deny refuse the pod, those in mode Warn are
@@ -27,8 +28,9 @@ from webhook.objects.limit_ranges import LimitRange
 from webhook.objects.meta import Json, display_name
 
 FORBIDDEN = 403
-# Subresources whose object is the pod itself. Of a resize nothing is ours, a status has no spec of its own.
-SUBRESOURCES = ("", "ephemeralcontainers")
+STATUS = "status"
+# Subresources whose object is the pod itself. Of a resize nothing is ours; an update of the status may take labels off.
+SUBRESOURCES = ("", "ephemeralcontainers", STATUS)
 
 
 @attrs.frozen
@@ -57,6 +59,8 @@ class KeepPodsCompliant:
         found = self.judge(draft.object, request.namespace)
         if request.old_object is not None:
             found = added(found, self.judge(request.old_object, request.namespace))
+        if request.subresource == STATUS:
+            found = tuple(breach for breach in found if breach.reason is Reason.LABEL_REQUIRED)
         return _verdict(f"pod {request.namespace}/{display_name(draft.object)}", found)
 
 

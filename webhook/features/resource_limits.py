@@ -23,7 +23,7 @@ from webhook.admission.review import AdmissionRequest, Denial, Operations
 from webhook.admission.service import Context, Verdict
 from webhook.names import NODES_GROUP, Reason
 from webhook.objects import pods
-from webhook.objects.enforcement import Complaint, Mode, joined
+from webhook.objects.enforcement import Complaint, Mode, Namespaces, joined
 from webhook.objects.limit_ranges import LimitRange
 from webhook.objects.meta import Json, display_name
 from webhook.objects.resource_policies import Breach, ResourcePolicy, breaches, hints, worsened
@@ -37,6 +37,7 @@ class ResourceLimits:
 
     policies: tuple[ResourcePolicy, ...] = ()  # every one whose namespaces include the pod's counts
     hints: bool = True  # warn of amounts that are probably mistyped
+    hinted_elsewhere: tuple[Namespaces, ...] = ()  # where another service is asked about the same pods, and warns of them
 
 
 @attrs.frozen
@@ -54,14 +55,16 @@ class KeepResourcesInBounds:
         policies = (policy for policy in self.settings.policies if namespace in policy.namespaces)
         return tuple(breach for policy in policies for breach in breaches(pod, policy, ranges))
 
-    def doubts(self, pod: Json) -> tuple[Complaint, ...]:
+    def doubts(self, pod: Json, namespace: str) -> tuple[Complaint, ...]:
         """What is probably mistyped."""
+        if any(namespace in one for one in self.settings.hinted_elsewhere):
+            return ()
         found = hints(pod) if self.settings.hints and self.settings.policies else ()
         return tuple(Complaint(Reason.AMOUNT_DOUBTFUL, Mode.WARN, sentence, field) for field, sentence in found)
 
     def complaints(self, pod: Json, namespace: str, ranges: Sequence[LimitRange] = ()) -> tuple[Complaint, ...]:
         """All that is said of a pod that is created in *namespace*: `judge`, then `doubts`. Raises MalformedObject."""
-        return (*map(_complaint, self.judge(pod, namespace, ranges)), *self.doubts(pod))
+        return (*map(_complaint, self.judge(pod, namespace, ranges)), *self.doubts(pod, namespace))
 
     def __call__(self, request: AdmissionRequest, draft: Draft, context: Context) -> Verdict:
         """See `webhook.admission.service.Rule`."""
@@ -72,10 +75,10 @@ class KeepResourcesInBounds:
         if NODES_GROUP in context.user.groups and pods.is_mirror(draft.object):
             return Verdict(Reason.MIRROR_POD)
         found = self.judge(draft.object, request.namespace)
-        doubts = self.doubts(draft.object)
+        doubts = self.doubts(draft.object, request.namespace)
         if request.old_object is not None:
             found = worsened(found, self.judge(request.old_object, request.namespace))
-            before = self.doubts(request.old_object)
+            before = self.doubts(request.old_object, request.namespace)
             doubts = tuple(doubt for doubt in doubts if doubt not in before)
         return _verdict(f"pod {request.namespace}/{display_name(draft.object)}", found, doubts)
 

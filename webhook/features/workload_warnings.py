@@ -15,6 +15,7 @@ from webhook.admission.draft import Draft
 from webhook.admission.review import AdmissionRequest, Operations, User
 from webhook.admission.service import Context, Verdict
 from webhook.cluster import Cluster
+from webhook.defaults.completing import Completion
 from webhook.names import Reason
 from webhook.objects import meta
 from webhook.objects.enforcement import Complaint, Mode
@@ -45,9 +46,13 @@ class WarnOfWorkloads:
 
     name: ClassVar[str] = "workload-warnings"
 
-    def __init__(self, policy: Policy, cluster: Cluster, judges: Sequence[Judge] = ()) -> None:
+    def __init__(
+        self, policy: Policy, cluster: Cluster, completion: Completion | None = None, judges: Sequence[Judge] = ()
+    ) -> None:
+        """completion: what follows the sidecars. judges: who looks at the result."""
         self._policy = policy
         self._cluster = cluster
+        self._completion = completion
         self._judges = judges
 
     def __call__(self, request: AdmissionRequest, draft: Draft, context: Context) -> Verdict:
@@ -63,7 +68,9 @@ class WarnOfWorkloads:
         pod = Draft(workload.pod(obj))
         decision = decide(pod, request.namespace, self._cluster, self._policy, context.now_s, context.deadline, confirm=False)
         found = dict.fromkeys((*misplaced(workload, obj), *_forecast(pod.object, decision)))
-        if decision.refusal is None:
+        if decision.refusal is None and self._judges:
+            if self._completion is not None:
+                self._completion.complete(pod, request.namespace, context.now_s, context.deadline)
             found |= dict.fromkeys(self._bounds(workload, pod.object, request.namespace))
         if not found:
             return Verdict(Reason.NOTHING_TO_DO)
@@ -73,7 +80,7 @@ class WarnOfWorkloads:
 
     def _bounds(self, workload: Workload, pod: Json, namespace: str) -> Iterator[Finding]:
         """What the rules about created pods will say of these."""
-        ranges = self._cluster.limit_ranges.of(namespace) if self._judges else ()
+        ranges = self._cluster.limit_ranges.of(namespace)
         for judge in self._judges:
             for one in judge.complaints(pod, namespace, ranges):
                 lead = "its pods will be refused: " if one.mode is Mode.DENY else ""

@@ -7,6 +7,7 @@ with exceptions that a level does not know. Pure; raises MalformedObject (400) o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import attrs
 
@@ -76,6 +77,20 @@ class CompliancePolicy:
     registries: Registries = Registries()
     tags: Tags = Tags()
     labels: Labels = Labels()
+
+    def only(self, mode: Mode) -> CompliancePolicy:
+        """What it asks for in *mode*; the other rules are off."""
+        changes: dict[str, Any] = {}
+        for field in attrs.fields(CompliancePolicy):
+            rule = getattr(self, field.name)
+            if isinstance(rule, Mode):
+                changes[field.name] = rule if rule is mode else Mode.OFF
+            elif isinstance(rule, _WITH_OPTIONS) and rule.mode is not mode:
+                changes[field.name] = attrs.evolve(rule, mode=Mode.OFF)
+        return attrs.evolve(self, **changes)
+
+
+_WITH_OPTIONS = (HostPaths, Capabilities, Registries, Tags, Labels)
 
 
 @attrs.frozen
@@ -172,7 +187,8 @@ def _of_image(owner: str, path: str, text: str, policy: CompliancePolicy) -> Ite
     subject = f'{owner}: image "{text}"'
     if policy.registries.mode is not Mode.OFF and not comes_from(image, policy.registries.allow):
         limit = ", ".join(policy.registries.allow) or "nowhere"
-        message = f"{subject} comes from {image.registry}/{image.repository}, allowed is {limit}"
+        origin = f"comes from {image.name}" if image.registry else "is one that a node has, from nobody knows where"
+        message = f"{subject} {origin}, allowed is {limit}"
         yield Breach(Reason.IMAGE_SOURCE, policy.registries.mode, message, path, policy.name)
     if policy.tags.mode is Mode.OFF:
         return

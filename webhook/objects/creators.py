@@ -26,6 +26,7 @@ import attrs
 
 from webhook.objects.enforcement import Mode, Namespaces, matches
 
+UNNAMED: Final = "?????"  # what the API server will put behind a generateName: nothing that a pattern could name
 SERVICE_ACCOUNT = "system:serviceaccount:"  # + namespace:name, the user name of a service account
 
 HOUSEKEEPING: Final = (
@@ -53,6 +54,11 @@ class Subjects:
             return True
         account = user.service_account
         return account is not None and matches(account, self.service_accounts)
+
+    def __or__(self, other: Subjects) -> Subjects:
+        """Whoever is one of either."""
+        pairs = zip(attrs.astuple(self), attrs.astuple(other), strict=True)
+        return Subjects(*(tuple(dict.fromkeys((*mine, *others))) for mine, others in pairs))
 
     def __str__(self) -> str:
         """For messages: "user ann, group dev, service account ci/deployer"; "nobody"."""
@@ -92,7 +98,7 @@ class Deed:
     group: str  # API group of the resource, "" for core
     resource: str  # in plural: "pods"
     subresource: str = ""
-    namespace: str = ""  # "" for what belongs to no namespace
+    namespace: str = ""  # "" for what belongs to no namespace; of a Namespace its own name
 
 
 @attrs.frozen
@@ -121,7 +127,7 @@ class CreatorPolicy:
     """All rules."""
 
     rules: tuple[CreatorRule, ...] = ()
-    exempt: Subjects = CONTROL_PLANE  # whom no rule concerns
+    exempt: Subjects = CONTROL_PLANE  # whom no rule concerns; registered rules never concern the control plane
 
 
 def objecting(policy: CreatorPolicy, user: Requester, deed: Deed) -> Sequence[CreatorRule]:

@@ -21,9 +21,10 @@ from typing import Any, Final, NoReturn
 import attrs
 import yaml
 
+from webhook.objects.composed import Built, Frame
 from webhook.objects.json_documents import BadJson, looks_like_json, read_json
 from webhook.objects.scalars import json_number, key_text, resolve_plain, resolve_tagged
-from webhook.objects.sources import MAX_DEPTH, TOO_DEEP, Document, DocumentError, Mark, decode_text, line_column
+from webhook.objects.sources import MAX_DEPTH, TOO_DEEP, Document, DocumentError, Mark, TooLarge, decode_text, line_column
 
 if not yaml.__with_libyaml__:
     # Its own parser is 7 times slower and reads some texts (tabs, U+0085) unlike libyaml and Go.
@@ -32,13 +33,16 @@ if not yaml.__with_libyaml__:
 __all__ = ["Document", "DocumentError", "objects", "read_documents", "write_yaml"]
 
 
-def read_documents(source: bytes | str, file: str, *, positions: bool = False) -> list[Document]:
+def read_documents(source: bytes | str, file: str, *, positions: bool = False, size_limit: int | None = None) -> list[Document]:
     """The documents of *source*, without those that are empty or hold only comments.
 
     source: YAML (several documents) or JSON (several values); bytes are UTF-8, or UTF-16 with a byte order mark.
     file:   the name that errors and documents carry.
     positions: remember where every value stands, for `Document.position`.
-    Raises DocumentError at the first fault. O(length); an anchored value is copied wherever an alias names it.
+    size_limit: the most characters that keys and values may have together, aliases followed; each counts one more than it has.
+                To be given for every text of a stranger: 3,000 aliases of 150,000 characters are a text of 160 KB.
+    Raises DocumentError at the first fault, its child TooLarge at *size_limit*. O(length), but for what aliases stand for: an
+    anchored value is copied wherever one names it.
     """
     text = decode_text(source, file)
     json_fault = None
@@ -52,7 +56,7 @@ def read_documents(source: bytes | str, file: str, *, positions: bool = False) -
         else:
             return [_with_positions(document) for document in found] if positions else found
     try:
-        return list(_Composer(text, file, positions).documents())
+        return list(_Composer(text, file, positions, size_limit=size_limit).documents())
     except DocumentError as fault:
         if json_fault and (json_fault.line, json_fault.column) > (fault.line, fault.column):
             raise json_fault from None  # the reader that came further understood more
@@ -116,47 +120,18 @@ _MISSING: Final = object()
 _ALIAS_RANGE: Final = (400_000, 4_000_000)
 
 
-@attrs.define
-class _Built:
-    """A finished value."""
-
-    value: Any  # a scalar is as resolved: a float may be NaN until it is used as a value
-    mark: Mark
-    size: int = 1  # values that Go decodes for it, aliases followed
-    height: int = 0  # levels below it
-    is_alias: bool = False
-    is_merge: bool = False  # an unquoted `<<`
-
-
-@attrs.define
-class _Frame:
-    """A mapping or sequence whose end has not come yet."""
-
-    value: dict[str, Any] | list[Any]
-    mark: Mark
-    anchor: str | None
-    size: int = 1
-    height: int = 1
-    # of a mapping:
-    key: str | None = None  # whose value comes next
-    key_mark: Mark | None = None
-    is_merging: bool = False  # the value of a merge key comes next
-    merges: int = 0
-    merged: dict[str, int] = attrs.Factory(dict)  # keys that came from merge number n
-    lines: dict[str, int] = attrs.Factory(dict)  # where each key was set
-
-
 class _Composer:
     """Values from libyaml's events, without recursion."""
 
-    def __init__(self, text: str, file: str, positions: bool, start: Mark = Mark(1, 1)) -> None:
+    def __init__(self, text: str, file: str, positions: bool, start: Mark = Mark(1, 1), size_limit: int | None = None) -> None:
         """start: where *text* begins in its file."""
+        self._room = size_limit  # what is left of it, for all documents together
         self._text = text
         self._start = start
         self._file = file
         self._positions = positions
-        self._frames: list[_Frame] = []
-        self._anchors: dict[str, _Built | None] = {}  # None: begun and not finished
+        self._frames: list[Frame] = []
+        self._anchors: dict[str, Built | None] = {}  # None: begun and not finished
         self._decoded = 0
         self._from_aliases = 0
         self._span = (0, 0)  # of the root that was yielded last
@@ -171,7 +146,7 @@ class _Composer:
         """Where every document's values stand."""
         return (built.mark for built in self._roots())
 
-    def _roots(self) -> Iterator[_Built]:
+    def _roots(self) -> Iterator[Built]:
         start = end = 0
         for event in self._events():
             first, last = event.start_mark.index, event.end_mark.index
@@ -200,7 +175,7 @@ class _Composer:
         except yaml.MarkedYAMLError as error:
             raise self._syntax_error(error) from None
 
-    def _step(self, event: Any) -> _Built | None:
+    def _step(self, event: Any) -> Built | None:
         """Take one event; the value that it finishes, if any."""
         match event:
             case yaml.ScalarEvent():
@@ -222,23 +197,26 @@ class _Composer:
         if len(self._frames) >= MAX_DEPTH:
             self._fail(mark, TOO_DEEP)
         self._decoded += 1
+        self._take(1, mark)
         is_mapping = isinstance(event, yaml.MappingStartEvent)
         if self._positions:
             mark = Mark(mark.line, mark.column, {} if is_mapping else [])
         if event.anchor is not None:
             self._anchors[event.anchor] = None
-        self._frames.append(_Frame({} if is_mapping else [], mark, event.anchor))
+        self._frames.append(Frame({} if is_mapping else [], mark, event.anchor))
 
-    def _close(self) -> _Built:
+    def _close(self) -> Built:
         frame = self._frames.pop()
-        built = _Built(frame.value, frame.mark, frame.size, frame.height)
+        built = Built(frame.value, frame.mark, frame.size, frame.length, frame.height)
         if frame.anchor is not None:
             self._anchors[frame.anchor] = built
         return built
 
-    def _scalar(self, event: Any) -> _Built:
-        built = _Built(None, self._mark(event))
+    def _scalar(self, event: Any) -> Built:
+        built = Built(None, self._mark(event))
         tag, word, is_plain = event.tag, event.value, event.implicit[0]
+        built.length = len(word)
+        self._take(1 + built.length, built.mark)
         try:
             if tag is None:
                 built.value = resolve_plain(word) if is_plain else word
@@ -254,10 +232,10 @@ class _Composer:
             self._anchors[event.anchor] = built
         return built
 
-    def _alias(self, event: Any) -> _Built:
+    def _alias(self, event: Any) -> Built:
         target = self._anchors.get(event.anchor, _MISSING)
         mark = self._mark(event)
-        if not isinstance(target, _Built):
+        if not isinstance(target, Built):
             what = "contains itself" if target is None else "is not defined before this"
             self._fail(mark, f"anchor '{event.anchor}' {what}")
         if len(self._frames) + target.height > MAX_DEPTH:
@@ -266,7 +244,16 @@ class _Composer:
         self._from_aliases += target.size
         if self._is_excessive():
             self._fail(mark, "document contains excessive aliasing")
-        return _Built(_copy(target.value), target.mark, 1 + target.size, target.height, is_alias=True)
+        self._take(target.size + target.length, mark)
+        return Built(_copy(target.value), target.mark, 1 + target.size, target.length, target.height, is_alias=True)
+
+    def _take(self, size: int, mark: Mark) -> None:
+        if self._room is None:
+            return
+        self._room -= size
+        if self._room < 0:
+            message = "the text grows too large here, with what its aliases stand for"
+            raise TooLarge(self._file, mark.line, mark.column, message)
 
     def _is_excessive(self) -> bool:
         low, high = _ALIAS_RANGE
@@ -276,9 +263,10 @@ class _Composer:
 
     # -- putting a finished value where it belongs
 
-    def _add(self, frame: _Frame, built: _Built) -> None:
+    def _add(self, frame: Frame, built: Built) -> None:
         frame.height = max(frame.height, built.height + 1)
         frame.size += built.size
+        frame.length += built.length
         if isinstance(frame.value, list):
             frame.value.append(self._json(built))
             if isinstance(frame.mark.inside, list):
@@ -294,7 +282,7 @@ class _Composer:
             if isinstance(frame.mark.inside, dict) and frame.key_mark:
                 frame.mark.inside[key] = Mark(frame.key_mark.line, frame.key_mark.column, built.mark.inside)
 
-    def _set_key(self, frame: _Frame, built: _Built) -> None:
+    def _set_key(self, frame: Frame, built: Built) -> None:
         if built.is_merge and not built.is_alias:
             frame.is_merging, frame.key_mark = True, built.mark
             frame.merges += 1
@@ -310,7 +298,7 @@ class _Composer:
         frame.key, frame.key_mark = key, built.mark
         frame.lines[key] = built.mark.line
 
-    def _merge(self, frame: _Frame, into: dict[str, Any], built: _Built) -> None:
+    def _merge(self, frame: Frame, into: dict[str, Any], built: Built) -> None:
         """Bring the keys of a mapping, or of a list of them in which earlier ones win, into *frame*."""
         at = frame.key_mark or built.mark
         value, marks = built.value, built.mark.inside
@@ -330,7 +318,7 @@ class _Composer:
                 if isinstance(frame.mark.inside, dict) and isinstance(inside, dict):
                     frame.mark.inside[key] = inside[key]
 
-    def _json(self, built: _Built) -> Any:
+    def _json(self, built: Built) -> Any:
         if isinstance(built.value, float):
             try:
                 return json_number(built.value)

@@ -7,17 +7,21 @@ lower case; without one it is Docker Hub's, whose unowned repositories stand in 
 
 from __future__ import annotations
 
+import re
+
 import attrs
 
 DOCKER_HUB = "docker.io"
 _OLD_DOCKER_HUB = "index.docker.io"
+# What a node has already, under the identifier that its runtime gave it: it comes from nowhere that could be allowed.
+_LOCAL = re.compile(r"(sha256:)?[0-9a-f]{64}")
 
 
 @attrs.frozen
 class Image:
     """A reference, read as a container runtime reads it."""
 
-    registry: str  # with its port
+    registry: str  # with its port; "" for an image that a node is to have already
     repository: str
     tag: str  # "" when none stands there
     digest: str  # "sha256:…", "" when none stands there
@@ -40,6 +44,8 @@ class Image:
     @classmethod
     def parse(cls, text: str) -> Image:
         """The reference *text*."""
+        if _LOCAL.fullmatch(text):
+            return cls("", text, "", text)
         rest, _, digest = text.partition("@")
         name, colon, tag = rest.rpartition(":")
         if not colon or "/" in tag:  # the colon of a registry's port

@@ -19,11 +19,12 @@ import attrs
 from webhook.errors import MalformedObject
 from webhook.objects import meta, resources
 from webhook.objects.meta import Json
-from webhook.objects.quantity import NANOS, ZERO, Amounts, Quantity, field_of, in_whole_millis, read_amounts
+from webhook.objects.quantity import NANOS, ZERO, Amounts, Quantity, field_of, in_whole_millis, ratio, read_amounts
 from webhook.objects.resources import CPU, MEMORY, Part, PodResources, Resources
 
 CONTAINER, POD = "Container", "Pod"
 _MOST_MILLI_UNITS = (2**63 - 1) // 1000  # above it LimitRanger compares whole units instead of thousandths
+_MOST_FLOAT = 10**300  # a float holds it, and a thousand of it
 
 
 @attrs.frozen
@@ -83,58 +84,28 @@ def _item(item: Json, path: str) -> LimitItem:
 # -- defaults ------------------------------------------------------------------------------------------------------
 
 
-@attrs.frozen
-class Default:
-    """One amount that LimitRanger sets because a container leaves it out."""
-
-    path: str  # of the container: "spec.initContainers[0]"
-    resource: str
-    part: Part
-    value: Quantity
-    range: str  # name of the LimitRange
-
-    @property
-    def field(self) -> str:
-        """Where it is set: "spec.initContainers[0].resources.limits.cpu"."""
-        return field_of(f"{self.path}.resources.{self.part.value}", self.resource)
-
-
-def defaulted(pod: Mapping[str, Any], ranges: Sequence[LimitRange]) -> list[Default]:
-    """What LimitRanger sets in *pod*, after the API server has made each limit without a request the request as well."""
-    containers = resources.read(pod).with_api_defaults().containers
-    return [default for container in containers for default in _defaults(container, ranges)]
-
-
 def with_defaults(pod: PodResources, ranges: Sequence[LimitRange]) -> PodResources:
     """*pod* as it is validated: completed by the API server, by LimitRanger, and by the API server as a whole."""
     return pod.with_api_defaults().map(lambda container: _completed(container, ranges)).with_pod_defaults()
 
 
 def _completed(container: Resources, ranges: Sequence[LimitRange]) -> Resources:
-    additions = _defaults(container, ranges)
-    if not additions:
+    if not ranges:
         return container
-    return attrs.evolve(
-        container,
-        requests={**container.requests, **{one.resource: one.value for one in additions if one.part is Part.REQUESTS}},
-        limits={**container.limits, **{one.resource: one.value for one in additions if one.part is Part.LIMITS}},
-    )
+    requests, limits = (_filled(container.of(part), part, ranges) for part in (Part.REQUESTS, Part.LIMITS))
+    return attrs.evolve(container, requests=requests, limits=limits)
 
 
-def _defaults(container: Resources, ranges: Sequence[LimitRange]) -> list[Default]:
-    """The first LimitRange that knows a resource wins; within one, its last item."""
-    found = []
-    for part in Part:
-        present = set(container.of(part))
-        for limit_range in ranges:
-            defaults: dict[str, Quantity] = {}
-            for item in limit_range.items:
-                if item.type == CONTAINER:
-                    defaults |= item.default_request if part is Part.REQUESTS else item.default
-            for resource, value in defaults.items():
-                if resource not in present:
-                    present.add(resource)
-                    found.append(Default(container.path, resource, part, value, limit_range.name))
+def _filled(stated: Amounts, part: Part, ranges: Sequence[LimitRange]) -> Amounts:
+    """*stated*, and a default for what it leaves out: the first LimitRange that knows it wins; within one, its last item."""
+    found = dict(stated)
+    for limit_range in ranges:
+        defaults: dict[str, Quantity] = {}
+        for item in limit_range.items:
+            if item.type == CONTAINER:
+                defaults |= item.default_request if part is Part.REQUESTS else item.default
+        for resource, value in defaults.items():
+            found.setdefault(resource, value)
     return found
 
 
@@ -171,15 +142,15 @@ class Violation:
 
     @property
     def message(self) -> str:
-        """A whole sentence: container "app": memory limit 9Gi is more than 8Gi (LimitRange "small")."""
+        """A whole sentence: container "app" has a memory limit of 9Gi, more than 8Gi (LimitRange "small")."""
         subject = "the pod as a whole" if self.path == "spec" else f'container "{self.container}"'
         side = "at least" if self.kind is Bound.MIN else "at most"
         what = "limit to request ratio" if self.part is None else self.part.value.removesuffix("s")
         if self.value is None:
-            fact = f"has no {self.resource} {what}, and needs one of {side} {self.bound.text}"
+            fact = f"has no {self.resource} {what}, and needs one of {side} {self.bound.shown}"
         else:
             relation = "less than" if self.kind is Bound.MIN else "more than"
-            fact = f"has a {self.resource} {what} of {self.value.text}, {relation} {self.bound.text}"
+            fact = f"has a {self.resource} {what} of {self.value.shown}, {relation} {self.bound.shown}"
         return f'{subject} {fact} (LimitRange "{self.range}")'
 
 
@@ -222,13 +193,17 @@ def _violations(subject: Resources, item: LimitItem, name: str) -> Iterator[Viol
             # The first part has to be there, the second is checked if it is.
             for part, required in zip(parts, (True, False), strict=True):
                 value = subject.of(part).get(resource)
-                if required if value is None else _is_beyond(subject, resource, value, bound, kind):
+                if value is None:
+                    is_violated = required
+                else:
+                    is_violated = _is_beyond(subject, resource, value, bound, kind)
+                if is_violated:
                     yield violation(resource, kind, part, value, bound)
                     break
     for resource, bound in item.max_ratio.items():
-        ratio = _ratio(subject, resource, bound)
-        if ratio is None or ratio * 1000 > bound.millis:
-            shown = None if ratio is None else Quantity(round(ratio * NANOS), written=f"{ratio:.6g}")
+        found = _ratio(subject, resource)
+        if found is None or _is_more(found, subject, resource, bound):
+            shown = None if found is None else ratio(*found, bound)
             yield violation(resource, Bound.RATIO, None, shown, bound)
 
 
@@ -237,13 +212,19 @@ def _is_beyond(subject: Resources, resource: str, value: Quantity, bound: Quanti
     return _in(unit, value) < _in(unit, bound) if kind is Bound.MIN else _in(unit, value) > _in(unit, bound)
 
 
-def _ratio(subject: Resources, resource: str, bound: Quantity) -> float | None:
-    """Limit to request, None when one of them is absent or 0. In floating point, as LimitRanger divides."""
-    request, limit = subject.requests.get(resource, ZERO), subject.limits.get(resource, ZERO)
+def _ratio(subject: Resources, resource: str) -> tuple[Quantity, Quantity] | None:
+    """Limit and request, None when one of them is absent or 0."""
+    request, limit = subject.requests.get(resource), subject.limits.get(resource)
+    return (limit, request) if limit and request else None
+
+
+def _is_more(found: tuple[Quantity, Quantity], subject: Resources, resource: str, bound: Quantity) -> bool:
+    """Whether limit to request exceeds *bound*. In floating point, as LimitRanger divides, as far as that reaches."""
     unit = _unit(subject, resource, bound)
-    if not _in(unit, request) or not _in(unit, limit):
-        return None
-    return float(_in(unit, limit)) / float(_in(unit, request))
+    limit, request = (_in(unit, amount) for amount in found)
+    if max(limit, request, bound.millis) < _MOST_FLOAT:
+        return float(limit) / float(request) * 1000 > bound.millis
+    return limit * 1000 > bound.millis * request
 
 
 def _unit(subject: Resources, resource: str, bound: Quantity) -> int:
@@ -254,6 +235,26 @@ def _unit(subject: Resources, resource: str, bound: Quantity) -> int:
 
 def _in(unit: int, amount: Quantity) -> int:
     return -(-amount.nanos // unit)
+
+
+def outgrown(pod: Mapping[str, Any], ranges: Sequence[LimitRange]) -> Iterator[tuple[str, str, str, str]]:
+    """Containers that ask for more than the limit that a LimitRange gives them: container, resource, field and message of each.
+
+    Not a bound of the LimitRange: the API server refuses it when LimitRanger is done.
+    """
+    if not ranges:
+        return
+    stated = resources.read(pod).with_api_defaults()
+    for one in stated.containers:
+        given = _completed(one, ranges).limits
+        for resource, asked in one.requests.items():
+            limit = given.get(resource)
+            if limit is None or resource in one.limits:
+                continue
+            if asked > limit or (asked != limit and not resources.may_overcommit(resource)):
+                field = one.field(Part.REQUESTS, resource)
+                said = f'{resource} request of container "{one.name}" is {asked.shown}'
+                yield one.name, resource, field, f"{said}, the limit that a LimitRange gives it is {limit.shown}"
 
 
 # -- repair --------------------------------------------------------------------------------------------------------

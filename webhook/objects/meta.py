@@ -6,7 +6,7 @@ Absent and null read the same (Go's decoder makes no difference either). Pure; r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from webhook.errors import MalformedObject
@@ -99,7 +99,7 @@ def is_deleting(obj: Mapping[str, Any]) -> bool:
 
 
 def parse_time_s(value: str) -> float | None:
-    """Seconds since the epoch of an RFC 3339 time with a zone; None when *value* is not one.
+    """Seconds since the epoch of an RFC 3339 time with a zone; None when *value* is not one, or no `format_time` can write it.
 
     Kubernetes' Time and MicroTime are RFC 3339 (apimachinery meta/v1 time.go), always written with a zone.
     """
@@ -110,7 +110,20 @@ def parse_time_s(value: str) -> float | None:
         moment = datetime.fromisoformat(value)
     except ValueError:
         return None
-    return moment.timestamp() if moment.tzinfo is not None else None
+    if moment.tzinfo is None:
+        return None
+    seconds = moment.timestamp()
+    # 9999-12-31T23:59:59-23:59 is in the year 10000, which has five digits.
+    return seconds if _FIRST_S <= seconds < _END_S else None
+
+
+_FIRST_S = datetime.min.replace(tzinfo=UTC).timestamp()  # of the year 1
+_END_S = datetime.max.replace(microsecond=0, tzinfo=UTC).timestamp() + 1  # of the year 9999
+
+
+def format_time(now_s: float) -> str:
+    """The RFC 3339 time *now_s* seconds after the epoch, in UTC and whole seconds, as Kubernetes' Time is written."""
+    return datetime.fromtimestamp(int(now_s), UTC).replace(tzinfo=None).isoformat() + "Z"  # strftime writes the year 1 as "1"
 
 
 def _malformed(path: str, key: str, expected: str, value: Any) -> MalformedObject:

@@ -35,12 +35,16 @@ def overdrafts(pod: Json, ranges: Sequence[LimitRange] = ()) -> tuple[Overdraft,
     stated = resources.read(pod)
     if not stated.pod.requests and not stated.pod.limits:
         return ()
-    return overdrafts_of(with_defaults(stated, ranges))
+    completed = with_defaults(stated, ranges)
+    return (*overdrafts_of(completed), *_of_itself(stated, completed))
 
 
 def overdrafts_of(completed: PodResources) -> tuple[Overdraft, ...]:
     """The same of a pod that has every default already."""
-    return (*_of_totals(completed), *(found for one in completed.apps for found in _of_container(one, completed.pod)))
+    return (
+        *_of_totals(completed),
+        *(found for one in completed.apps for found in _of_container(one, completed.pod)),
+    )
 
 
 def _of_totals(pod: PodResources) -> Iterator[Overdraft]:
@@ -53,6 +57,15 @@ def _of_totals(pod: PodResources) -> Iterator[Overdraft]:
                 path = pod.pod.field(part, resource)
                 message = f"{path} is {stated.text}, the containers together ask for {asked}"
                 yield Overdraft(part, resource, path, message)
+
+
+def _of_itself(stated: PodResources, completed: PodResources) -> Iterator[Overdraft]:
+    """Limits below the requests that follow from the containers where none are stated."""
+    for resource, asked in completed.pod.requests.items():
+        most = completed.pod.limits.get(resource)
+        if resource not in stated.pod.requests and most is not None and asked > most:
+            path = stated.pod.field(Part.LIMITS, resource)
+            yield Overdraft(Part.LIMITS, resource, path, f"{path} is {most.text}, the requests together are {asked}")
 
 
 def _of_container(one: Resources, pod: Resources) -> Iterator[Overdraft]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Context, Decimal
 from enum import StrEnum
 from functools import lru_cache
 
@@ -22,6 +23,8 @@ LONGEST_TEXT = 1024
 NANOS = 10**9  # in one unit
 NANOS_OF_A_MILLI = 10**6
 _MOST_DIGITS = 2048
+_LONGEST_SHOWN = 48
+_DIGITS_OF_A_RATIO = (6, 12, 24)  # the least of them that tell it from its bound
 _MOST_NANOS: int = 10**_MOST_DIGITS
 _MOST_BINARY_NANOS = (2**63 - 1) * NANOS  # Go caps what has a binary suffix at the largest int64
 _INT64 = 2**63
@@ -74,6 +77,12 @@ class Quantity:
     def text(self) -> str:
         """For messages: as it was written, else in canonical form."""
         return self.written or str(self)
+
+    @property
+    def shown(self) -> str:
+        """`text`, cut where nobody reads on: a text has up to 1024 characters, a sum twice as many digits."""
+        text = self.text
+        return text if len(text) <= _LONGEST_SHOWN else f"{text[:20]}… ({len(text)} characters)"
 
     @property
     def units(self) -> int:
@@ -201,6 +210,19 @@ def field_of(path: str, resource: str) -> str:
     return f"{path}[{resource}]" if "/" in resource or "." in resource else f"{path}.{resource}"
 
 
+def ratio(limit: Quantity, request: Quantity, most: Quantity) -> Quantity:
+    """How many times *request*, which is not 0, *limit* is: rounded up to a billionth, and written so that it is seen to
+    exceed *most*, in some thirty characters. No amount is too large.
+    """
+    nanos = -(-limit.nanos * NANOS // request.nanos)
+    found, bound = Decimal(nanos).scaleb(-9), Decimal(most.nanos).scaleb(-9)
+    for digits in _DIGITS_OF_A_RATIO:
+        rounded = Context(prec=digits).create_decimal(found).normalize()
+        if rounded > bound:
+            return Quantity(nanos, written=f"{rounded:f}" if rounded.adjusted() < digits else f"{rounded:e}")
+    return Quantity(nanos, written=f"more than {most.shown}")
+
+
 # -- reading -------------------------------------------------------------------------------------------------------
 
 
@@ -287,6 +309,7 @@ _MOST_CORES = 100  # few nodes have more, and hardly a container asks for so man
 _MOST_BYTES = 2**50
 _LEAST_MEMORY = 2**20  # no process fits into less
 _LEAST_STORAGE = 2**10
+_MANY = 10**18  # whose digits nobody counts
 
 
 def hint(resource: str, text: str) -> str | None:
@@ -309,20 +332,20 @@ def hint(resource: str, text: str) -> str | None:
 
 
 def _cpu_hint(amount: Quantity) -> str | None:
-    text = amount.text
+    text = amount.shown
     number = text.rstrip("eEinumkKMGTP")
     if amount.format is Format.BINARY_SI:
-        return f"cpu {text} has a unit of bytes and means {amount.units} cores: {number} or {number}m was probably meant"
+        return f"cpu {text} has a unit of bytes and means {_cores(amount)}: {number} or {number}m was probably meant"
     if amount.nanos >= _MOST_CORES * NANOS:
         meant = f"{number}m" if number == text and number.isdigit() else "a unit such as m"
-        return f"cpu {text} means {amount.units} cores: {meant} was probably meant"
+        return f"cpu {text} means {_cores(amount)}: {meant} was probably meant"
     if amount.nanos % NANOS_OF_A_MILLI:
         return f"cpu {text} is finer than 1m, the least that counts: it is taken for {amount.millis}m"
     return None
 
 
 def _bytes_hint(resource: str, amount: Quantity) -> str | None:
-    text = amount.text
+    text = amount.shown
     least = _LEAST_STORAGE if resource != "memory" else _LEAST_MEMORY
     number = text.rstrip("num")
     if amount.nanos < least * NANOS:
@@ -341,6 +364,10 @@ def _bytes_hint(resource: str, amount: Quantity) -> str | None:
     return None
 
 
+def _cores(amount: Quantity) -> str:
+    return f"{Quantity(amount.units * NANOS).shown} cores" if amount.units >= _MANY else f"{amount.units} cores"
+
+
 def _bytes(amount: Quantity) -> str:
     whole, part = divmod(amount.nanos, NANOS)
     number = f"{whole}.{part:09d}".rstrip("0").rstrip(".")
@@ -352,5 +379,6 @@ def _whole(amount: Quantity) -> str:
     units = amount.units
     for power in range(6, 0, -1):
         if units >= 100 * 1024**power:
-            return f"{-(-units // 1024**power)}{_BINARY_SUFFIXES[power]}"
+            whole = -(-units // 1024**power)
+            return f"{whole}{_BINARY_SUFFIXES[power]}" if whole < _MANY else f"{amount.shown} bytes"
     return str(units)

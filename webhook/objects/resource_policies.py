@@ -17,10 +17,11 @@ from webhook.objects import limit_ranges, resources
 from webhook.objects.enforcement import Mode, Namespaces
 from webhook.objects.limit_ranges import Bound, LimitRange
 from webhook.objects.meta import Json
-from webhook.objects.quantity import NANOS, ZERO, Quantity, field_of, hint
+from webhook.objects.quantity import NANOS, ZERO, Quantity, field_of, hint, ratio
 from webhook.objects.resources import Part, PodResources, Resources
 
 POD = "spec"  # the path of the effective pod
+STATED = "spec.resources"  # of what is stated for the pod, which its containers share
 
 
 class Absent(StrEnum):
@@ -70,8 +71,8 @@ class Breach:
 
     policy: str  # its name
     mode: Mode
-    path: str  # of the container; "spec" for the effective pod
-    container: str  # its name; "" for the effective pod
+    path: str  # of the container; "spec" for the effective pod, "spec.resources" for what is stated for it
+    container: str  # its name; "" for the pod
     resource: str
     kind: Bound
     part: Part | None  # None: the ratio of both
@@ -83,18 +84,20 @@ class Breach:
         """Where it is wrong: "spec.containers[0].resources.limits.cpu", or "spec" for the effective pod."""
         if self.path == POD:
             return POD
-        where = f"{self.path}.resources"
+        where = self.path if self.path == STATED else f"{self.path}.resources"
         return where if self.part is None else field_of(f"{where}.{self.part.value}", self.resource)
 
     @property
     def message(self) -> str:
         """Subject, fact and limit: container "app": memory limit 9Gi exceeds the maximum of 8Gi."""
-        subject = "the pod as a whole" if self.path == POD else f'container "{self.container}"'
-        bound = f"the {'minimum' if self.kind is Bound.MIN else 'maximum'} of {self.bound.text}"
+        subject = f'container "{self.container}"' if self.container or self.path not in (POD, STATED) else "the pod as a whole"
+        bound = f"the {'minimum' if self.kind is Bound.MIN else 'maximum'} of {self.bound.shown}"
+        if self.path == STATED:
+            bound += " for a container, and one may take what the others leave"
         what = f"{self.resource} {self.part.value.removesuffix('s') if self.part else 'limit to request ratio'}"
         if self.value is None:
             return f"{subject}: no {what}, against {bound}"
-        return f"{subject}: {what} {self.value.text} {'is below' if self.kind is Bound.MIN else 'exceeds'} {bound}"
+        return f"{subject}: {what} {self.value.shown} {'is below' if self.kind is Bound.MIN else 'exceeds'} {bound}"
 
     def is_worse_than(self, before: Breach) -> bool:
         """Whether it is further from its bound than it was *before*. An absent amount is as far as can be."""
@@ -110,12 +113,22 @@ def breaches(pod: Json, policy: ResourcePolicy, ranges: Sequence[LimitRange] = (
     """
     if policy.mode is Mode.OFF or not (policy.container or policy.pod):
         return ()
-    demand = limit_ranges.with_defaults(resources.read(pod), ranges)
+    return breaches_of(limit_ranges.with_defaults(resources.read(pod), ranges), policy)
+
+
+def breaches_of(demand: PodResources, policy: ResourcePolicy) -> tuple[Breach, ...]:
+    """The same of a pod that has every default."""
     of_containers = (
         breach
         for one in demand.containers
         for resource, bounds in policy.container.items()
         for breach in _breaches(_Subject.of(one, resource), resource, bounds, policy)
+    )
+    of_shared = (
+        breach
+        for resource, bounds in policy.container.items()
+        if resource not in policy.pod and resources.is_pod_level(resource)
+        for breach in _shared(demand, resource, bounds, policy)
     )
     requests, limits = demand.requests(), demand.limits()
     of_pod = (
@@ -128,7 +141,7 @@ def breaches(pod: Json, policy: ResourcePolicy, ranges: Sequence[LimitRange] = (
             policy,
         )
     )
-    return (*of_containers, *of_pod)
+    return (*of_containers, *of_shared, *of_pod)
 
 
 def worsened(now: Iterable[Breach], before: Iterable[Breach]) -> tuple[Breach, ...]:
@@ -201,6 +214,25 @@ def _breaches(subject: _Subject, resource: str, bounds: Bounds, policy: Resource
         )
 
 
+def _shared(demand: PodResources, resource: str, bounds: Bounds, policy: ResourcePolicy) -> Iterator[Breach]:
+    """What is stated for the pod, where a single container may thereby have more than its maximum.
+
+    That is what the others leave of the request, and all of the limit if it has none of its own.
+    """
+    for part in Part:
+        most, stated = bounds.of(part).max, demand.pod.of(part).get(resource)
+        if most is None or stated is None or stated <= most:
+            continue
+        own = [one.of(part).get(resource) for one in demand.containers]
+        if part is Part.LIMITS:
+            exceeds = None in own
+        else:
+            left = stated - demand.aggregate(part).get(resource, ZERO)
+            exceeds = max((amount or ZERO for amount in own), default=ZERO) + left > most
+        if exceeds:
+            yield Breach(policy.name, policy.mode, STATED, "", resource, Bound.MAX, part, stated, most)
+
+
 def _absence_breaks(absent: Absent, counts: bool) -> bool:
     return absent is Absent.REFUSED or (absent is Absent.COUNTS and counts)
 
@@ -213,11 +245,7 @@ def _bad_ratio(subject: _Subject, most: Quantity, policy: ResourcePolicy) -> Ite
             yield None
     elif limit.nanos * NANOS > request.nanos * most.nanos:
         # Any limit is infinitely many times a request of 0.
-        yield (
-            Quantity(-(-limit.nanos * NANOS // request.nanos), written=f"{limit.nanos / request.nanos:.6g}")
-            if request
-            else None
-        )
+        yield ratio(limit, request, most) if request else None
 
 
 def _identity(breach: Breach) -> tuple[str, str, str, str, Bound, Part | None]:

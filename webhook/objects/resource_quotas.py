@@ -193,8 +193,8 @@ class Shortage:
         """A whole sentence: ResourceQuota "team" has 512Mi of limits.memory left, 1Gi is wanted (7680Mi of 8Gi used)."""
         left = max(self.hard - self.used, ZERO)
         return (
-            f'ResourceQuota "{self.quota}" has {left} of {self.resource} left, {self.wanted.text} is wanted '
-            f"({self.used.text} of {self.hard.text} used)"
+            f'ResourceQuota "{self.quota}" has {left.shown} of {self.resource} left, {self.wanted.shown} is wanted '
+            f"({self.used.shown} of {self.hard.shown} used)"
         )
 
 

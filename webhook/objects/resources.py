@@ -186,16 +186,6 @@ def of_json(container_resources: Json) -> Resources:
     return _resources({"resources": container_resources}, "", "", None, False)
 
 
-def requests(pod: Mapping[str, Any]) -> Amounts:
-    """The effective requests of *pod*, overhead included."""
-    return read(pod).requests()
-
-
-def limits(pod: Mapping[str, Any]) -> Amounts:
-    """The effective limits of *pod*, overhead included."""
-    return read(pod).limits()
-
-
 def _resources(parent: Json, path: str, name: str, kind: Kind | None, is_native_sidecar: bool) -> Resources:
     inside = meta.mapping(parent, "resources", path)
     try:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import difflib
 import functools
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum, StrEnum
 from typing import Any, Final
@@ -183,7 +184,14 @@ def quantity_fault(value: Any) -> str | None:
         quantity.read(value)
     except ValueError as error:
         return str(error)
+    exponent = _EXPONENT.search(str(value))
+    if exponent is not None and (len(exponent[1]) > 3 or int(exponent[1]) > _EXPONENT_LIMIT):
+        return f"{quote(str(value))} has an exponent beyond {_EXPONENT_LIMIT}: the API server would write out all of its digits"
     return None
+
+
+_EXPONENT: Final = re.compile(r"[eE][+-]?([0-9]+)")
+_EXPONENT_LIMIT: Final = 30  # no amount is as large, and 1e99999999 stops an API server for minutes
 
 
 def quote(text: str) -> str:

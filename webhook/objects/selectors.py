@@ -18,6 +18,8 @@ from typing import Any, Final
 
 import attrs
 
+from webhook.objects.sources import dotted
+
 
 class SelectorError(ValueError):
     """A selector that the API server would refuse; a retry is useless. `faults` has (field path, what is wrong) pairs."""
@@ -152,14 +154,6 @@ def value_fault(value: str) -> str | None:
             "and starts and ends with a letter or digit"
         )
     return None
-
-
-def dotted(path: tuple[str | int, ...]) -> str:
-    """*path* as people write it: ("a", 0, "b/c") -> `a[0].b/c`."""
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
-    return text
 
 
 def _selector(requirements: list[Requirement]) -> Selector:

@@ -16,6 +16,14 @@ TOO_DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
 Path = tuple[str | int, ...]
 
 
+def dotted(path: Path) -> str:
+    """*path* as people write it: ("a", 0, "b/c") -> `a[0].b/c`."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
 class DocumentError(ValueError):
     """Text that the Go API machinery would not take; a retry is useless. Its text is "file:line:column: message"."""
 
@@ -25,6 +33,10 @@ class DocumentError(ValueError):
         self.line = line
         self.column = column
         self.message = message
+
+
+class TooLarge(DocumentError):
+    """A text that stands for more than its reader wants to have."""
 
 
 @attrs.frozen

@@ -132,12 +132,6 @@ def workload_of(value: Any) -> Workload | None:
     return _BY_KIND.get((version, kind)) if type(version) is str and type(kind) is str else None
 
 
-def pod_of(value: Any) -> Json | None:
-    """The pod that *value* is or makes, as `Workload.pod` gives it; None when it is no such kind."""
-    workload = workload_of(value)
-    return workload.pod(value) if workload is not None else None
-
-
 def _put(parent: Json, path: Path, value: Json) -> Json:
     inner = value if len(path) == 1 else _put(meta.mapping(parent, path[0], ""), path[1:], value)
     return {**parent, path[0]: inner}

@@ -14,7 +14,10 @@ from webhook.cluster import Cluster, NamespaceFacts
 from webhook.names import Reason
 from webhook.sidecars.findings import Finding
 from webhook.sidecars.fitting import Surroundings, fit
+from webhook.sidecars.fitting.sizes import foreseen, outgrown
 from webhook.sidecars.injection import Injection, Scene, apply, native_support, plan
+from webhook.sidecars.injection.planned import LeftOut
+from webhook.sidecars.misplaced import unfilled
 from webhook.sidecars.selection import Policy, Selection, is_enabled, select
 
 
@@ -42,22 +45,46 @@ def decide(
     """
     facts = _namespace(namespace, cluster, deadline) if confirm else cluster.namespaces.get(namespace)
     selection = select(draft.object, namespace, facts, cluster.sidecars.catalog(), policy)
+    if confirm and _lacks_entries(selection):
+        catalog = cluster.sidecars.awaited(selection.asked.names, namespace, policy.home, deadline)
+        selection = select(draft.object, namespace, facts, catalog, policy)
+    decision = _decide(draft, selection, Scene(namespace, facts, now_s), cluster, deadline)
+    if decision.refusal is not None or selection.reason in _NOT_OURS:
+        return decision
+    return attrs.evolve(decision, findings=decision.findings + unfilled(draft.object))
+
+
+# Nobody of Gatehouse's is meant there.
+_NOT_OURS = (Reason.NAMESPACE_UNKNOWN, Reason.NAMESPACE_NOT_ENABLED)
+
+
+def _lacks_entries(selection: Selection) -> bool:
+    findings = (*selection.findings, selection.refusal)
+    return any(finding is not None and finding.reason is Reason.ENTRY_MISSING for finding in findings)
+
+
+def _decide(draft: Draft, selection: Selection, scene: Scene, cluster: Cluster, deadline: Deadline) -> Decision:
+    namespace = scene.namespace
     if selection.refusal is not None:
         return _refused(selection, selection.refusal, selection.findings)
     if not selection.entries:
         return Decision(selection.reason, selection.message, selection, selection.findings)
-    scene = Scene(namespace, facts, now_s, native_support(cluster.nodes.oldest_kubelet()))
+    too_much = foreseen(draft.object, selection.entries)
+    if too_much is not None:
+        return _refused(selection, too_much, selection.findings)
+    scene = attrs.evolve(scene, native=native_support(cluster.nodes.oldest_kubelet()))
     planned = plan(draft.object, selection.entries, scene)
-    surroundings = _surroundings(namespace, facts, cluster, deadline)
-    fitted = fit(draft.object, planned, surroundings, lambda entries: plan(draft.object, entries, scene))
+    surroundings = _surroundings(namespace, scene.namespace_facts, cluster, deadline)
+    fitted = fit(draft.object, planned, surroundings, lambda left_out: plan(draft.object, selection.entries, scene, left_out))
     findings = selection.findings + fitted.findings
-    if fitted.refusal is not None:
-        return _refused(selection, fitted.refusal, findings)
+    refusal = fitted.refusal or outgrown(fitted.plan)
+    if refusal is not None:
+        return _refused(selection, refusal, findings)
     injection = apply(draft, fitted.plan)
     findings += injection.findings
     if injection.refusal is not None:
         return _refused(selection, injection.refusal, findings)
-    return _done(selection, injection, findings, changed=bool(draft.operations))
+    return _done(selection, injection, findings, fitted.plan.left_out, changed=bool(draft.operations))
 
 
 def _namespace(name: str, cluster: Cluster, deadline: Deadline) -> NamespaceFacts | None:
@@ -80,9 +107,17 @@ def _refused(selection: Selection, refusal: Finding, findings: tuple[Finding, ..
     return Decision(refusal.reason, refusal.message, selection, findings, refusal)
 
 
-def _done(selection: Selection, injection: Injection, findings: tuple[Finding, ...], *, changed: bool) -> Decision:
+def _done(
+    selection: Selection,
+    injection: Injection,
+    findings: tuple[Finding, ...],
+    left_out: tuple[LeftOut, ...],
+    *,
+    changed: bool,
+) -> Decision:
     if not injection.applied:
-        last = findings[-1] if findings else Finding(Reason.NOTHING_TO_DO, "")
+        told = [one.finding for one in left_out] or findings
+        last = told[-1] if told else Finding(Reason.NOTHING_TO_DO, "")
         return Decision(last.reason, last.message, selection, findings, injection=injection)
     names = ", ".join(f"{entry.name}@{entry.revision}" for entry in injection.applied)
     reason = Reason.INJECTED if changed else Reason.ALREADY_INJECTED

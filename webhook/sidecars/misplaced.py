@@ -1,8 +1,9 @@
 """Requests for sidecars that stand where nobody reads them, and so do nothing without a word.
 
-    on the workload instead of its template     pods inherit nothing from a Deployment's own metadata (linkerd/linkerd2#4856)
-    on the pod instead of its namespace         the labels that switch a namespace on
-    as a label instead of an annotation         changes of one container (open-telemetry/opentelemetry-operator#1025)
+    WrongLevel                  on the workload instead of its template, of which alone pods inherit (linkerd/linkerd2#4856)
+    NamespaceKeyOnPod           on the pod instead of its namespace: the labels that switch a namespace on
+    StubUnfilled                in a container with the image "auto", of whose name no entry of the pod brings one
+    LabelInsteadOfAnnotation    changes of one container, written as a label (open-telemetry/opentelemetry-operator#1025)
 
 Pure; raises MalformedObject on a field of a type that the API forbids.
 """
@@ -21,10 +22,12 @@ from webhook.names import (
     OVERRIDE_PREFIX,
     Reason,
 )
-from webhook.objects import meta
+from webhook.objects import meta, pods
 from webhook.objects.meta import Json
 from webhook.objects.workloads import Workload
 from webhook.sidecars.findings import Finding
+from webhook.sidecars.injection.stubs import AUTO
+from webhook.sidecars.injection.wiring import PROXIES
 
 _ASKING: Final = (INJECT, INJECT_ENTRIES)
 _OF_NAMESPACES: Final = (OPT_IN_NAMESPACE_LABEL, INJECTED_NAMESPACE_LABEL, MUTATE_LABEL)
@@ -49,6 +52,20 @@ def spoken(obj: Json) -> Mapping[str, str]:
         for key, value in values.items()
         if _is_for_pods(key)
     }
+
+
+def unfilled(pod: Json) -> tuple[Finding, ...]:
+    """The containers of *pod*, as it is when everything is injected, that still wait for an entry; other injectors' may."""
+    return tuple(
+        Finding(
+            Reason.STUB_UNFILLED,
+            f'container "{container.name}" keeps the image "{AUTO}", which no kubelet can pull: no entry that the pod gets '
+            "brings a container of that name",
+            f"{container.path}.image",
+        )
+        for container in pods.containers(pod, pods.Kind.INIT, pods.Kind.APP)
+        if container.json.get("image") == AUTO and container.name not in PROXIES
+    )
 
 
 def _on_the_workload(workload: Workload, obj: Json, spoken_below: set[str]) -> Iterator[Finding]:
@@ -76,11 +93,11 @@ def _on_the_pod(workload: Workload, template: Json) -> Iterator[Finding]:
         for key in _OF_NAMESPACES:
             if key in values:
                 message = f"{place[:-1]} {key} in {path} does nothing: it counts on the pod's namespace only"
-                yield Finding(Reason.WRONG_LEVEL, message, f"{path}.{place}")
+                yield Finding(Reason.NAMESPACE_KEY_ON_POD, message, f"{path}.{place}")
     for key in labels:
         if OVERRIDE_PREFIX in key:
             message = f"label {key} in {path} does nothing: only an annotation changes a container"
-            yield Finding(Reason.WRONG_LEVEL, message, f"{path}.labels")
+            yield Finding(Reason.LABEL_INSTEAD_OF_ANNOTATION, message, f"{path}.labels")
 
 
 def _is_for_pods(key: str) -> bool:

@@ -34,9 +34,10 @@ from webhook.names import (
 )
 from webhook.objects import meta
 from webhook.objects.dns_names import is_dns_label
-from webhook.sidecars.catalog import Catalog
-from webhook.sidecars.entry import Entry
+from webhook.sidecars.entries.catalog import Catalog
+from webhook.sidecars.entries.entry import Entry
 from webhook.sidecars.findings import Finding
+from webhook.sidecars.fitting.sizes import MAX_ENTRIES
 from webhook.sidecars.wish import Wish, obstacle, wish_of
 
 TRUE, FALSE = "true", "false"
@@ -118,6 +119,7 @@ def select(pod: Mapping[str, Any], namespace: str, facts: NamespaceFacts | None,
     return _found(wanted, namespace, catalog, policy, on_host=forbidden is Reason.HOST_NETWORK)
 
 
+SHOWN_NAMES: Final = 20  # of the entries that there are; an answer is no place for thousands
 _OBSTACLES: Final = {
     Reason.SYSTEM_NAMESPACE: "pods of the control plane's namespaces are left alone",
     Reason.OWN_OBJECT: "Gatehouse's own pods are left alone",
@@ -128,6 +130,10 @@ _OBSTACLES: Final = {
 
 
 def _found(wanted: Asked, namespace: str, catalog: Catalog, policy: Policy, *, on_host: bool) -> Selection:
+    if len(wanted.names) > MAX_ENTRIES:
+        why = f"{wanted.level} names {len(wanted.names)} sidecar entries, more than {MAX_ENTRIES}"
+        refusal = Finding(Reason.INVALID_VALUE, why)
+        return Selection(wanted, reason=refusal.reason, message=why, findings=wanted.findings, refusal=refusal)
     entries: list[Entry] = []
     findings = list(wanted.findings)
     lost: list[Finding] = []
@@ -152,9 +158,12 @@ def _found(wanted: Asked, namespace: str, catalog: Catalog, policy: Policy, *, o
 def _lost(name: str, namespace: str, catalog: Catalog, policy: Policy, *, is_broken: bool) -> Finding:
     if is_broken:
         return Finding(
-            Reason.ENTRY_BROKEN, f'sidecar entry "{name}" has faults and was never good: `gatehouse check` lists them'
+            Reason.ENTRY_BROKEN,
+            f'sidecar entry "{name}" has faults, and no version of it was good since this process started: '
+            "`gatehouse check` lists them",
         )
-    known = ", ".join(catalog.names(namespace, policy.home)) or "none"
+    names = catalog.names(namespace, policy.home)
+    known = ", ".join([*names[:SHOWN_NAMES], *(["…"] if len(names) > SHOWN_NAMES else [])]) or "none"
     where = f"namespace {namespace} or {policy.home}" if namespace != policy.home else f"namespace {namespace}"
     return Finding(Reason.ENTRY_MISSING, f'sidecar entry "{name}" is in no ConfigMap of {where} (there: {known})')
 
@@ -203,8 +212,10 @@ def _heard(
             findings.append(_unreadable(level, key, value))
         else:
             said.append((key, names))
-    refusing = [one for one in said if not one[1]]
-    return refusing[0] if refusing else said[-1] if said else None
+    for one in said:
+        if not one[1]:
+            return one
+    return said[-1] if said else None
 
 
 def _names(key: str, value: str, policy: Policy) -> tuple[str, ...] | None:

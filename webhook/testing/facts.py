@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import attrs
 
 from webhook.clock import Deadline
-from webhook.cluster import CapacityFacts, Cluster, NamespaceFacts, NodeFacts, PodFacts, Status, Vote
+from webhook.cluster import CapacityFacts, Cluster, Databases, NamespaceFacts, NoDatabases, NodeFacts, PodFacts, Status, Vote
 from webhook.names import Reason
+from webhook.objects.databases import ClaimFacts, InstanceFacts
 from webhook.objects.limit_ranges import LimitRange
 from webhook.objects.resource_quotas import ResourceQuota
 from webhook.objects.versions import oldest
-from webhook.sidecars.catalog import Catalog, Reading
+from webhook.sidecars.entries.catalog import Catalog, Reading
 from webhook.sidecars.wish import NO_WISH, Wish
 
 
@@ -71,6 +72,9 @@ class StaticSidecars:
     value: Catalog = Catalog()
 
     def catalog(self) -> Catalog:
+        return self.value
+
+    def awaited(self, names: Iterable[str], namespace: str, home: str, deadline: Deadline) -> Catalog:
         return self.value
 
 
@@ -187,6 +191,24 @@ def pod_facts(
     )
 
 
+@attrs.frozen
+class StaticDatabases:
+    """DatabaseInstances and claims as they are. *ready*: whether the caches have synced."""
+
+    instances: Sequence[InstanceFacts] = ()
+    claims: Sequence[ClaimFacts] = ()
+    ready: bool = True
+
+    def synced(self) -> bool:
+        return self.ready
+
+    def instances_in(self, namespace: str) -> Sequence[InstanceFacts]:
+        return [one for one in self.instances if one.namespace == namespace]
+
+    def claims_in(self, namespace: str) -> Sequence[ClaimFacts]:
+        return [one for one in self.claims if one.namespace == namespace]
+
+
 def cluster(
     nodes: Iterable[NodeFacts] = (),
     pods: Iterable[PodFacts] = (),
@@ -199,6 +221,7 @@ def cluster(
     quotas: Iterable[ResourceQuota] = (),
     missing_config_maps: Collection[str] | None = None,
     capacity: CapacityFacts | None = None,
+    databases: Databases = NoDatabases(),
 ) -> Cluster:
     """A cluster of these facts; *live* and *live_namespaces* are what the API server would answer now.
 
@@ -214,6 +237,7 @@ def cluster(
         StaticQuotas(tuple(quotas)),
         StaticConfigMaps(missing_config_maps),
         StaticCapacity(capacity),
+        databases,
     )
 
 

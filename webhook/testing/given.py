@@ -12,7 +12,9 @@
     missingConfigMaps: [shop/settings]                            # the API server has all others; absent: nobody knows
     votes: {maxAge: 60s}                                          # as in the configuration file, and so is
     settings: {sidecar: {default: [mesh], onMissingEntry: Deny, namespace: kube-system}}
+    capacity: {allocatableCpuM: 40000, requestedCpuM: 32000, …}   # attributes of `cluster.CapacityFacts`; absent: nobody counts
     policies: {resources: [{name: a, container: {cpu: {requests: {max: 1}}}}], creators: {…}, compliance: […]}  # `policies`
+    databases: {policy: Delete, instances: [{name: db, volumes: {…}}], claims: [{name: data}]}  # synced; all of "shop"
 
 Raises AssertionError on unknown keys and on what cannot be read.
 """
@@ -25,24 +27,28 @@ from typing import Any, Final
 import attrs
 
 from webhook.admission.settings import Settings
-from webhook.cluster import Cluster, NamespaceFacts, NodeFacts, PodFacts, Status, Vote
+from webhook.cluster import CapacityFacts, Cluster, NamespaceFacts, NoDatabases, NodeFacts, PodFacts, Status, Vote
+from webhook.defaults.sets import PodDefaults
+from webhook.defaults.tuning import Tuning
 from webhook.objects import limit_ranges, meta, resource_quotas
 from webhook.objects.compliance import CompliancePolicy
 from webhook.objects.creators import CreatorPolicy
+from webhook.objects.databases import ClaimFacts, DeletionPolicy, InstanceFacts, VolumesSpec
 from webhook.objects.durations import parse_duration_s
 from webhook.objects.meta import Json, parse_time_s
 from webhook.objects.resource_policies import ResourcePolicy
 from webhook.objects.selectors import Selector
 from webhook.objects.votes import Protocol, VotePolicy
-from webhook.sidecars import source
-from webhook.sidecars.catalog import Reading
+from webhook.sidecars.entries import source
+from webhook.sidecars.entries.catalog import Reading
 from webhook.sidecars.selection import Missing, Policy
 from webhook.testing import facts, policies
 
 NOW: Final = "2026-11-29T10:00:00Z"
+_SHOP: Final = "shop"
 _KEYS: Final = (
     *("now", "votes", "settings", "policies", "nodes", "live", "pods", "namespaces", "liveNamespaces"),
-    *("configMaps", "limitRanges", "resourceQuotas", "missingConfigMaps"),
+    *("configMaps", "limitRanges", "resourceQuotas", "missingConfigMaps", "capacity", "databases"),
 )
 
 
@@ -61,15 +67,18 @@ class Given:
         settings = given.get("settings") or {}
         known(settings, "sidecar")
         bounds = given.get("policies") or {}
-        known(bounds, "resources", "creators", "compliance")
+        known(bounds, "resources", "creators", "compliance", "defaults", "tuning")
         return cls(
             _seconds(given.get("now", NOW)),
             Settings(
                 votes=_votes(given.get("votes") or {}),
                 sidecars=_policy(settings.get("sidecar") or {}),
+                defaults=policies.read(PodDefaults, bounds.get("defaults") or {}),
+                tuning=policies.read(Tuning, bounds.get("tuning") or {}),
                 resource_policies=tuple(policies.read(ResourcePolicy, one) for one in bounds.get("resources") or ()),
                 creators=policies.read(CreatorPolicy, bounds.get("creators") or {}),
                 compliance=tuple(policies.read(CompliancePolicy, one) for one in bounds.get("compliance") or ()),
+                database_policy=DeletionPolicy(given["databases"].get("policy", "Delete")) if "databases" in given else None,
                 verify_patches=True,
             ),
             given,
@@ -89,6 +98,8 @@ class Given:
             limit_ranges=[limit_ranges.from_object(value) for value in given.get("limitRanges") or ()],
             quotas=[resource_quotas.from_object(value) for value in given.get("resourceQuotas") or ()],
             missing_config_maps=missing,
+            capacity=policies.read(CapacityFacts, given["capacity"]) if "capacity" in given else None,
+            databases=_databases(given["databases"]) if "databases" in given else NoDatabases(),
         )
 
 
@@ -123,6 +134,19 @@ def _pod(value: Mapping[str, Any]) -> PodFacts:
 def _namespace(value: Mapping[str, Any]) -> NamespaceFacts:
     known(value, "name", "labels", "annotations", "deleting")
     return facts.namespace_facts(**value)
+
+
+def _databases(value: Mapping[str, Any]) -> facts.StaticDatabases:
+    known(value, "policy", "instances", "claims", "synced")
+    instances = [
+        InstanceFacts(_SHOP, one["name"], f"uid-{one['name']}", VolumesSpec.of(one.get("volumes")), None)
+        for one in value.get("instances") or ()
+    ]
+    claims = [
+        ClaimFacts(_SHOP, one["name"], f"uid-{one['name']}", one.get("labels") or {}, (), f"pv-{one['name']}")
+        for one in value.get("claims") or ()
+    ]
+    return facts.StaticDatabases(instances, claims, value.get("synced", True))
 
 
 def _reading(config_map: Json) -> Reading:

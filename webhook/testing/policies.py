@@ -2,7 +2,8 @@
 
     {name: article, container: {cpu: {requests: {max: "1"}}}}     read(ResourcePolicy, …)
 
-Keys are the attributes in camelCase, amounts are quantities. It is no configuration: nothing is checked but keys and types.
+Keys are the attributes in camelCase, amounts are quantities, selectors are strings. It is no configuration: nothing is checked
+but keys and types.
 Raises AssertionError on unknown keys, ValueError on values that cannot be read.
 """
 
@@ -17,6 +18,7 @@ import attrs
 
 from webhook.objects import quantity
 from webhook.objects.quantity import Quantity
+from webhook.objects.selectors import Selector
 
 T = TypeVar("T")
 
@@ -37,6 +39,8 @@ def _read(kind: Any, value: Any) -> Any:
         return {key: _read(inner[1], item) for key, item in value.items()}
     if kind is Quantity:
         return quantity.read(value)
+    if kind is Selector:
+        return Selector.parse(value)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(value)
     if attrs.has(kind):

@@ -3,6 +3,7 @@
 FILES           every file of tests/cases/inject
 CLUSTER         the folder with the Namespaces and the ConfigMaps that they are injected with
 injected(file)  the bytes that come out
+pod_of(value)   the pod that an object is or makes
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Final
 
 from controllers.cli.injector import Injector, Outcome
 from controllers.cli.offline import Offline, offline
+from webhook.objects.meta import Json
+from webhook.objects.workloads import workload_of
 
 FOLDER: Final = Path(__file__).parents[2] / "cases" / "inject"
 CLUSTER: Final = FOLDER / "cluster"
@@ -44,3 +47,10 @@ def injected(file: Path) -> bytes:
     found = outcome(file)
     assert not found.failed, "\n".join(f"{line.where}: {line.text}" for line in found.lines)
     return found.result
+
+
+def pod_of(value: Json) -> Json:
+    """The pod that *value* is or makes. Raises AssertionError for an object of another kind."""
+    workload = workload_of(value)
+    assert workload is not None
+    return workload.pod(value)

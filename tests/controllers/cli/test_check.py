@@ -172,6 +172,13 @@ def doubts(*contents: str | dict[str, Any]) -> list[str]:
     return [remark.message for remark in report.warnings]
 
 
+def test_a_namespace_that_the_api_server_would_not_take_is_a_fault_and_counts_for_nothing() -> None:
+    report = found({**namespace(), "metadata": {"name": "shop", "labels": {"a": 1}}}, config_map())
+
+    assert [str(fault).startswith('1.yaml:1:1: Namespace "shop": ') for fault in report.faults] == [True]
+    assert report.warnings == ()
+
+
 def test_an_entry_is_doubted_where_its_namespace_takes_no_part() -> None:
     assert doubts(config_map(), namespace()) == [
         'nobody can get entry "envoy-initializer": namespace shop has neither label that lets it take part'
@@ -228,6 +235,22 @@ def test_a_default_entry_that_nobody_defines_is_doubted_where_it_is_named() -> N
         '1.yaml:7:7: warning: features.sidecar.default[1]: no ConfigMap here gives entry "envoy-initializer"'
     ]
     assert lines(found(chosen)) == []  # the entries stand elsewhere
+
+
+def test_a_bound_that_is_probably_mistyped_is_doubted() -> None:
+    config = """apiVersion: gatehouse.dev/v1alpha1
+kind: GatehouseConfiguration
+features:
+  resourceLimits:
+    policies:
+      - name: small
+        container: {memory: {limits: {max: 400m}}, cpu: {requests: {max: 1}}}
+"""
+
+    (said,) = found(config).warnings
+
+    assert (said.line, said.path) == (7, "features.resourceLimits.policies[0].container.memory.limits.max")
+    assert said.message.startswith("memory 400m means 0.4 bytes")
 
 
 def test_a_label_that_is_nearly_right_is_doubted() -> None:

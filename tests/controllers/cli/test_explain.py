@@ -13,63 +13,13 @@ import pytest
 
 from controllers.advice import ADVICE
 from controllers.cli.main import main
+from tests.controllers.cli.desk import ENTRIES, ENVOY, EVERY_POD, MAY_ASK, NOW, Desk, config_map, namespace, pod
 from webhook.names import Reason
 from webhook.objects.documents import write_yaml
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "sidecars"
 LOCAL = ["--local", str(EXAMPLE), "--config", str(EXAMPLE / "gatehouse.yaml")]
-NOW = ["--now", "2026-11-29T10:00:00Z"]
-
-ENVOY = "containers:\n  - name: envoy\n    image: envoy:1\n"
-
-
-def pod(name: str = "web", space: str = "shop", *, spec: dict[str, Any] | None = None, **metadata: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": space, **metadata},
-        "spec": {"containers": [{"name": "app", "image": "app:1"}], **(spec or {})},
-    }
-
-
-def namespace(name: str = "shop", **labels: str) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
-
-
-def config_map(space: str = "shop", **data: str) -> dict[str, Any]:
-    metadata = {"name": "sidecars", "namespace": space, "labels": {"gatehouse.dev/sidecars": "true"}}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
-
-
-EVERY_POD = {"pod-admission-webhook-injection": "enabled"}
-MAY_ASK = {"sidecar-injector": "enabled"}
-ENTRIES = {"envoy-initializer": ENVOY}
-
-
-class Desk:
-    """A folder that stands for the cluster, and a file with what is explained."""
-
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self._folder, self._capsys = folder, capsys
-        (folder / "cluster").mkdir()
-
-    def cluster(self, *objects: dict[str, Any]) -> None:
-        (self._folder / "cluster" / "all.yaml").write_text("---\n".join(map(write_yaml, objects)))
-
-    def file(self, *objects: dict[str, Any]) -> str:
-        file = self._folder / "asked.yaml"
-        file.write_text("---\n".join(map(write_yaml, objects)))
-        return str(file)
-
-    def run(self, *arguments: str, code: int = 0) -> str:
-        assert main(["explain", "pod", *NOW, "--local", str(self._folder / "cluster"), *arguments]) == code
-        return self._capsys.readouterr().out
-
-    def explain(self, obj: dict[str, Any], code: int = 0) -> dict[str, Any]:
-        """The explanation of one object as JSON."""
-        found: dict[str, Any] = json.loads(self.run("-o", "json", self.file(obj), code=code))
-        return found
 
 
 @pytest.fixture
@@ -163,7 +113,7 @@ def test_a_broken_entry_is_shown_with_its_faults(desk: Desk) -> None:
     text = desk.run(desk.file(pod(annotations={"gatehouse.dev/inject": "broken"})), code=1)
 
     assert "refused, EntryBroken: " in text
-    assert "  broken: broken, and no earlier version was good:\n    key broken, line 1: " in text
+    assert "  broken: broken, and no earlier version was good:\n    key broken, line 1, containers: " in text
 
 
 # -- what changes
@@ -246,6 +196,22 @@ def test_an_annotation_on_the_workload_instead_of_its_template_is_told(desk: Des
 
     assert (found["reason"], found["findings"][0]["reason"]) == ("NotAsked", "WrongLevel")
     assert "WrongLevel" in {one["reason"] for one in found["advice"]}
+
+
+@pytest.mark.parametrize(
+    ("labels", "reason", "advice"),
+    [
+        ({"sidecar-injector": "enabled"}, "NamespaceKeyOnPod", "write it on the Namespace"),
+        ({"proxy.sidecar.gatehouse.dev/cpu-limit": "2"}, "LabelInsteadOfAnnotation", "write it as an annotation"),
+    ],
+)
+def test_each_thing_in_the_wrong_place_has_its_own_advice(desk: Desk, labels: dict[str, str], reason: str, advice: str) -> None:
+    desk.cluster(namespace(**MAY_ASK), config_map(**ENTRIES))
+
+    found = desk.explain(pod(labels=labels))
+
+    assert [one["reason"] for one in found["findings"]] == [reason]
+    assert [one["text"].startswith(advice) for one in found["advice"] if one["reason"] == reason] == [True]
 
 
 def test_every_pod_of_a_file_is_explained_and_other_objects_are_passed_over(desk: Desk) -> None:

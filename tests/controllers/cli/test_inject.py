@@ -16,7 +16,7 @@ from webhook.admission.call import Call
 from webhook.admission.verify import apply
 from webhook.objects.documents import read_documents, write_yaml
 from webhook.objects.meta import Json
-from webhook.objects.workloads import WORKLOADS, pod_of, workload_of
+from webhook.objects.workloads import WORKLOADS, workload_of
 
 LOCAL = ["--local", str(corpus.CLUSTER), "--now", corpus.NOW]
 TRUE = {"sidecar-injector/inject": "true"}
@@ -50,9 +50,7 @@ def values(text: str) -> list[Any]:
 
 
 def containers(value: Json) -> list[str]:
-    found = pod_of(value)
-    assert found is not None
-    return [container["name"] for container in found["spec"]["containers"]]
+    return [container["name"] for container in corpus.pod_of(value)["spec"]["containers"]]
 
 
 def served(pod: Json, namespace: str) -> Json:
@@ -88,8 +86,7 @@ def test_a_template_comes_out_as_the_server_answers_its_pod(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sent = workload(kind, {"gatehouse.dev/inject": "full,log-collector"})
-    created = pod_of(sent)
-    assert created is not None
+    created = corpus.pod_of(sent)
 
     assert main(["inject", *LOCAL, written(tmp_path, sent)]) == 0
 
@@ -361,3 +358,19 @@ def test_injection_that_is_switched_off_changes_nothing_and_says_so(tmp_path: Pa
     captured = capsys.readouterr()
     assert captured.out == Path(file).read_text()
     assert "switches injection off" in captured.err
+
+
+def test_a_kind_that_is_not_kubernetes_own_stays_as_it_is_and_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rollout = workload("Deployment", TRUE) | {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}
+    other = {"apiVersion": "example.com/v1", "kind": "Other", "metadata": {"name": "x"}, "spec": {"template": {"spec": 5}}}
+    file = written(tmp_path, rollout, other)
+
+    assert main(["inject", *LOCAL, file]) == 0
+
+    out, err = capsys.readouterr()
+    assert out == Path(file).read_text()
+    assert [line for line in err.splitlines() if "kind" in line] == [
+        f"{file}:1: kind Rollout is not Kubernetes' own: its template stays as it is, its pods are not"
+    ]

@@ -13,7 +13,7 @@ from tests.webhook.objects.test_documents import CALM
 from webhook.objects.documents import objects, read_documents
 from webhook.objects.meta import Json
 from webhook.objects.nulls import without_nulls
-from webhook.objects.workloads import WORKLOADS, Workload, pod_of
+from webhook.objects.workloads import WORKLOADS, Workload
 
 JUNK = (
     st.none()
@@ -132,9 +132,7 @@ def test_containers_of_the_user_are_never_lost(value: Json) -> None:
         return
 
     (after,) = objects(read_documents(outcome.result, "out"))
-    before, pod = pod_of(without_nulls(value)), pod_of(after.value)
-    assert before is not None
-    assert pod is not None
+    before, pod = corpus.pod_of(without_nulls(value)), corpus.pod_of(after.value)
     for kind in ("containers", "initContainers"):
         names = [container.get("name") for container in names_of(before, kind)]
         assert set(names) <= {container.get("name") for container in all_of(pod)}

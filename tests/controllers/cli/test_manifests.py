@@ -65,6 +65,22 @@ def test_services_that_are_switched_off_are_left_out(capsys: pytest.CaptureFixtu
     assert {"node-taint.gatehouse.dev", "pod-status.gatehouse.dev"} <= set(names)
 
 
+def test_bounds_are_registered_as_the_configuration_has_them(capsys: pytest.CaptureFixture[str]) -> None:
+    config = Path(__file__).parents[3] / "examples" / "bounds" / "gatehouse.yaml"
+
+    _, found = printed(capsys, "--config", str(config), "--service", "edge/gatehouse")
+
+    webhooks = {webhook["name"]: webhook for webhook in found["webhooks"]}
+    assert set(webhooks) == {
+        "validate.gatehouse.dev",
+        "validate-warn.gatehouse.dev",
+        "validate-creators.gatehouse.dev",
+        "workload-warnings.gatehouse.dev",
+    }
+    (selector,) = webhooks["validate-creators.gatehouse.dev"]["namespaceSelector"]["matchExpressions"]
+    assert selector["values"] == ["edge", "kube-node-lease", "kube-public", "kube-system"]
+
+
 def test_json_is_a_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["manifests", "-o", "json"]) == 0
 

@@ -194,8 +194,9 @@ def test_a_service_that_is_switched_off_does_not_answer(tmp_path: Path, capsys: 
         (["."], "gatehouse: .: cannot be read: Is a directory"),
         (
             ["--path", "/nope", "-"],
-            "gatehouse: --path /nope: no service there; have /node-taint, /endpoint, /pod-status, /mutate, /validate, "
-            "/validate/creators, /workload-warnings",
+            "gatehouse: --path /nope: no service there; have /node-taint, /endpoint, /pod-status, /mutate, "
+            "/mutate/defaults, /validate, /validate/warn, /validate/creators, /validate/creators/warn, /workload-warnings, "
+            "/database-instance",
         ),
         (["--now", "today", "-"], 'gatehouse: --now today: not an RFC 3339 time such as "2026-11-29T10:00:00Z"'),
         (["--local", "gone", "-"], "gatehouse: gone: no such folder"),
@@ -290,3 +291,61 @@ def test_a_patch_that_does_not_apply_is_said() -> None:
 )
 def test_a_review_is_named_in_one_line(value: Any, text: str) -> None:
     assert subject(value) == text
+
+
+# -- more than one service -------------------------------------------------------------------------------------------
+
+BOUNDS = EXAMPLE.parent / "bounds"
+
+
+def test_each_service_is_asked_that_the_api_server_asks_and_a_refusal_ends_it(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--local", str(BOUNDS), "--config", str(BOUNDS / "gatehouse.yaml"), "-o", "json"]
+
+    assert main(["review", *options, *map(str, sorted((BOUNDS / "reviews").glob("*.yaml")))]) == 0
+
+    answers = [json.loads(line)["response"] for line in capsys.readouterr().out.splitlines()]
+    assert [answer["allowed"] for answer in answers] == [True, False, False, False]
+    assert ["sidecar" in answers[0]["auditAnnotations"], answers[3]["status"]["reason"]] == [True, "CreatorNotAllowed"]
+
+
+def test_later_services_judge_what_has_become_of_the_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    labels = {"pod-admission-webhook-injection": "enabled"}
+    entry = "containers: [{name: proxy, image: 'proxy:1', resources: {requests: {cpu: 2}}}]"
+    objects = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": labels}},
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "envoy-initializer", "namespace": "shop"},
+            "data": {"config": entry},
+        },
+    ]
+    (tmp_path / "cluster").mkdir()
+    written(tmp_path / "cluster", *objects)
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [{"name": "app"}]}}
+    resource = {"group": "", "version": "v1", "resource": "pods"}
+    file = written(
+        tmp_path, review(resource=resource, operation="CREATE", object=pod, oldObject=None, namespace="shop", name="web")
+    )
+
+    main(["review", "--local", str(tmp_path / "cluster"), "--config", str(BOUNDS / "gatehouse.yaml"), file])
+
+    said = capsys.readouterr().out
+    assert "CREATE pods shop/web at /mutate\nallowed, changed by" in said
+    assert "CREATE pods shop/web at /validate\nrefused (403 OutOfLimits)" in said
+    assert 'container "proxy": cpu request 2 exceeds the maximum of 1 (spec.containers[1].resources.requests.cpu' in said
+
+
+def test_what_the_first_service_cannot_decide_is_not_judged_by_the_next(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pod = {"metadata": {"name": "web", "annotations": {"gatehouse.dev/inject": "nobody"}}, "spec": {"containers": []}}
+    resource = {"group": "", "version": "v1", "resource": "pods"}
+    file = written(
+        tmp_path, review(resource=resource, operation="CREATE", object=pod, oldObject=None, namespace="gone", name="web")
+    )
+
+    assert main(["review", "-o", "json", "--config", str(BOUNDS / "gatehouse.yaml"), file]) == 1
+
+    (answer,) = capsys.readouterr().out.splitlines()
+    assert json.loads(answer)["code"] == 503

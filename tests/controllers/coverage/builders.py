@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from webhook.sidecars.catalog import Catalog, EntryFault, Reading
-from webhook.sidecars.entry import Entry, Unfit
+from webhook.sidecars.entries.catalog import Catalog, EntryFault, Reading
+from webhook.sidecars.entries.entry import Entry, Unfit
 from webhook.sidecars.selection import Policy
 
 Json = dict[str, Any]

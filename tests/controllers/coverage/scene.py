@@ -22,7 +22,7 @@ from controllers.testing import FakeApi, FakeClock
 from tests.controllers.coverage.builders import POLICY, WALL_S, Json, catalog, entry
 from webhook.clock import Deadline
 from webhook.cluster import NamespaceFacts, PodFacts
-from webhook.sidecars.catalog import Catalog
+from webhook.sidecars.entries.catalog import Catalog
 from webhook.telemetry import Telemetry
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from controllers.coverage.evictions import (
     BACK_WITHIN_S,
-    IN_VAIN_FOR_S,
     PAUSE_S,
     Evict,
     Evicted,
@@ -56,7 +55,7 @@ def chosen(*pods: Json, last: Evicted | None = None) -> str:
 
 
 def before(seconds: float, *uids: str, live: int = 2) -> Evicted:
-    return Evicted(1000.0 - seconds, frozenset(uids), live)
+    return Evicted(1000.0 - seconds, frozenset(uids), live, frozenset({("envoy", "r1")}))
 
 
 GOING = at(WALL_S)
@@ -80,7 +79,7 @@ GOING = at(WALL_S)
         ([pod("b")], before(PAUSE_S, "a", "b"), f"wait {BACK_WITHIN_S - PAUSE_S:g}"),
         ([pod("b")], before(BACK_WITHIN_S, "a", "b"), "evict b"),
         ([pod("b"), pod("c")], before(PAUSE_S, "a", "b"), "in vain c"),
-        ([pod("b"), pod("c")], before(IN_VAIN_FOR_S, "a", "b"), "evict b"),
+        ([pod("b"), pod("c")], before(30 * 86400.0, "a", "b"), "in vain c"),
     ],
 )
 def test_one_pod_goes_when_all_others_are_well(pods: list[Json], last: Evicted | None, expected: str) -> None:
@@ -178,6 +177,41 @@ def test_a_replacement_that_is_bare_again_ends_it(evicting: Scene) -> None:
 
     assert evicting.evictions() == ["a"]
     assert evicting.heard.about("EvictionInVain") == ["Deployment/web"]
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_of_an_entry_that_never_comes_in_one_pod_is_evicted_until_the_entry_changes(evicting: Scene, changed: bool) -> None:
+    make = replace(evicting, injected=False)
+    evicting.put(pod("a"), pod("b"))
+    evicting.run()
+
+    made = 0
+    for quarter in range(24 * 4):
+        if changed and quarter == 50:
+            evicting.entries.set(catalog(entry(revision="r2")))
+            evicting.run()
+        if (number := len(evicting.evictions())) > made:
+            make(f"c-{number}")
+            made = number
+        evicting.later(900.0)
+
+    assert len(evicting.evictions()) == (2 if changed else 1)
+    assert evicting.heard.about("EvictionInVain") == ["Deployment/web"] * len(evicting.evictions())
+
+
+def test_a_pod_whose_entry_was_left_out_on_purpose_stays(evicting: Scene) -> None:
+    one = pod("a")
+    record = {"entry": "envoy", "revision": "r1", "leftOut": "PlaceholderUnresolved"}
+    one["metadata"]["annotations"]["gatehouse.dev/injected"] = json.dumps([record])
+    evicting.put(one)
+
+    evicting.run()
+    counted = evicting.counted()
+    evicting.entries.set(catalog(entry(revision="r2")))
+    evicting.later(60.0)
+
+    assert counted == {"left_out": 1}
+    assert evicting.evictions() == ["a"]
 
 
 def test_a_disruption_budget_that_says_no_is_asked_again(evicting: Scene) -> None:

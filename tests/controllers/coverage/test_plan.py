@@ -27,7 +27,7 @@ from controllers.runtime.projection_cluster import namespace_facts_from_object
 from tests.controllers.coverage.builders import POLICY, WALL_S, Json, at, catalog, entry, namespace, pod, skippable
 from webhook.cluster import PodFacts
 from webhook.names import Reason
-from webhook.sidecars.catalog import Catalog
+from webhook.sidecars.entries.catalog import Catalog
 
 ENVOY = catalog(entry())
 BOTH = catalog(entry(), entry("logs"))

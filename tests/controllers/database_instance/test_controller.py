@@ -12,26 +12,18 @@ from controllers.testing import FakeApi
 from tests.controllers.database_instance.builders import (
     FINALIZER,
     UID,
-    Json,
     by_instance,
     claim,
     instance,
-    namespace,
     owner,
     pod,
     stateful_set,
     volume,
 )
-from tests.controllers.database_instance.world import World
+from tests.controllers.database_instance.world import World, bound
 from webhook.objects.databases import DeletionPolicy
 
 LABEL = "gatehouse.dev/instance-uid"
-
-
-def bound(world: World, *claims: Json, reclaim: str = "Delete") -> None:
-    """*claims* with their volumes."""
-    for one in world.put(*claims):
-        world.put(volume(one, reclaim))
 
 
 # -- while it lives
@@ -253,84 +245,6 @@ def test_a_policy_changed_to_retain_during_the_deletion_is_obeyed(world: World) 
     assert world.all("PersistentVolume")["pv-data"]["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
 
 
-# -- Snapshot
-
-
-def snapshotted(world: World) -> None:
-    world.serve_snapshots()
-    world.put(namespace())
-    bound(world, claim())
-    world.put(instance(policy="Snapshot"))
-    world.settle()
-    world.delete()
-
-
-def test_snapshots_are_ready_and_kept_before_anything_is_deleted(world: World) -> None:
-    snapshotted(world)
-    world.run()
-    assert (world.reason(), world.api.asked("delete")) == ("WaitsForSnapshots", [])
-
-    world.settle()
-
-    assert world.is_gone()
-    (content,) = world.all("VolumeSnapshotContent").values()
-    assert content["spec"]["deletionPolicy"] == "Retain"
-    assert (world.all("PersistentVolumeClaim"), world.all("PersistentVolume")) == ({}, {})
-
-
-def test_a_snapshot_that_fails_is_told_of_and_waited_for(world: World) -> None:
-    world.snapshots = "fails"
-    snapshotted(world)
-    world.run()
-    world.tick()
-    world.clock.advance(5.0)
-    world.run()
-    told = world.condition("Deleting")
-
-    world.settle()
-
-    assert told is not None
-    assert "disk is busy" in told["message"]
-    assert world.is_gone()
-
-
-def test_a_snapshot_that_never_finishes_keeps_everything(world: World) -> None:
-    world.snapshots = "never"
-    snapshotted(world)
-
-    world.settle(rounds=40)
-
-    assert world.api.asked("delete") == []
-    assert world.reason() == "WaitsForSnapshots"
-
-
-def test_without_the_snapshot_api_nothing_is_deleted_and_that_is_said(world: World) -> None:
-    world.put(namespace())
-    bound(world, claim())
-    world.put(instance(policy="Snapshot"))
-    world.settle()
-
-    world.delete()
-    world.settle()
-
-    assert world.reason() == "SnapshotUnavailable"
-    assert world.api.asked("delete") == []
-
-
-def test_in_a_namespace_that_is_being_deleted_the_volumes_are_kept_instead(world: World) -> None:
-    world.serve_snapshots()
-    bound(world, claim())
-    world.put(namespace(terminating=True), instance(policy="Snapshot", finalizers=(FINALIZER,)))
-    world.delete()
-
-    world.settle()
-
-    assert world.is_gone()
-    assert world.all("VolumeSnapshot") == {}
-    assert world.all("PersistentVolume")["pv-data"]["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
-    assert "SnapshotSkipped" in world.heard.reasons
-
-
 # -- finalizers of others, propagation, time
 
 
@@ -417,7 +331,9 @@ def test_the_age_of_the_oldest_deletion_is_a_metric(world: World) -> None:
     world.clock.advance(100.0)
 
     assert world.deletions.oldest_age_s() == age_s + 100.0
-    assert "gatehouse_database_oldest_deletion_age_seconds" in world.telemetry.expose().decode()
+    exposed = world.telemetry.expose().decode()
+    assert "gatehouse_database_oldest_deletion_age_seconds " in exposed
+    assert 'gatehouse_database_deletions{reason="WaitsForPods"} 1.0' in exposed
 
 
 def test_a_selector_that_cannot_be_read_holds_the_deletion(world: World) -> None:

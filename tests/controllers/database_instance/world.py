@@ -17,7 +17,7 @@ from controllers.runtime.controller import Controller
 from controllers.runtime.errors import LeaseLost
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
-from tests.controllers.database_instance.builders import FINALIZER, NAMESPACE, Json
+from tests.controllers.database_instance.builders import NAMESPACE, Json, volume
 from tests.controllers.edge_health.scene import Heard, Lease
 from webhook.telemetry import Telemetry
 
@@ -234,10 +234,10 @@ class World:
             self.put(one | {"status": {"readyToUse": True, "boundVolumeSnapshotContentName": f"content-{name}"}})
 
 
-def protected(obj: Json) -> Json:
-    """*obj* with our finalizer, as after the first pass."""
-    obj["metadata"].setdefault("finalizers", []).append(FINALIZER)
-    return obj
+def bound(world: World, *claims: Json, reclaim: str = "Delete") -> None:
+    """*claims* with their volumes."""
+    for one in world.put(*claims):
+        world.put(volume(one, reclaim))
 
 
 def _refuse_death(name: str, error: BaseException) -> None:

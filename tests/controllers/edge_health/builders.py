@@ -5,6 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from controllers.edge_health.mending import ready_patch, taint_operations
+from controllers.edge_health.plan import LetPodGo, RestorePod
+from controllers.runtime.projection import nodes_resource, pods_resource
+from controllers.testing.patches import json_patch, strategic_patch
+from webhook.objects.votes import VotePolicy
+
 Json = dict[str, Any]
 
 WALL_S = 1_800_000_000.0  # FakeClock's
@@ -69,6 +75,18 @@ def pod(
         "spec": spec,
         "status": {"phase": phase, "podIP": "10.0.0.4", "conditions": conditions},
     }
+
+
+def without_taint(seen: Json) -> Json:
+    """The Node after the removal of its taint."""
+    patched: Json = json_patch(seen, taint_operations(nodes_resource(VotePolicy()).projection.convert(seen)))
+    return patched
+
+
+def after(step: RestorePod | LetPodGo, seen: Json, now_s: float = WALL_S) -> Json | None:
+    """The Pod after *step*; None when nothing is written."""
+    patch = ready_patch(pods_resource().projection.convert(seen), step, now_s)
+    return None if patch is None else dict(strategic_patch(seen, patch))
 
 
 def condition(obj: Json, kind: str = "Ready") -> Json:

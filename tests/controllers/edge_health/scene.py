@@ -13,7 +13,7 @@ from controllers.runtime.errors import LeaseLost
 from controllers.runtime.events import Reference
 from controllers.runtime.informer import Informer
 from controllers.runtime.projection import nodes_resource, pods_resource
-from controllers.runtime.resource import Params
+from controllers.runtime.resource import Item, Params
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
 from tests.controllers.edge_health.builders import WALL_S, Json
@@ -54,17 +54,26 @@ class Heard:
 class Interposed:
     """The client, and what somebody else does to the cluster just before one of our patches arrives."""
 
-    def __init__(self, client: RestClient) -> None:
+    def __init__(self, client: Any) -> None:
         self._client = client
         self.before_patches: list[Callable[[], object]] = []
 
+    def forward_to(self, client: Any) -> None:
+        """Ask *client* from now on."""
+        self._client = client
+
     def get(self, path: str, params: Params | None = None, *, timeout_s: float | None = None) -> Json:
-        return self._client.get(path, params, timeout_s=timeout_s)
+        return dict(self._client.get(path, params, timeout_s=timeout_s))
 
     def patch_json(self, path: str, operations: list[Json], *, timeout_s: float | None = None) -> Json:
         if self.before_patches:
             self.before_patches.pop(0)()
-        return self._client.patch_json(path, operations, timeout_s=timeout_s)
+        return dict(self._client.patch_json(path, operations, timeout_s=timeout_s))
+
+    def patch_strategic(self, path: str, patch: Json, *, timeout_s: float | None = None) -> Json:
+        if self.before_patches:
+            self.before_patches.pop(0)()
+        return dict(self._client.patch_strategic(path, patch, timeout_s=timeout_s))
 
 
 class Scene:
@@ -77,6 +86,8 @@ class Scene:
         self.lease = Lease()
         self.client = Interposed(client)
         self.heard = Heard()
+        self._items: dict[str, Item[Any]] = {}
+        self._synced = -1
         self.nodes: Informer[NodeFacts] = self._informer(nodes_resource(policy), client)
         self.pods: Informer[PodFacts] = self._informer(pods_resource(), client)
         self.controller: Controller = edge_health(
@@ -114,9 +125,11 @@ class Scene:
 
     def sync(self) -> None:
         """The caches see everything up to now."""
+        if self.api.objects.version == self._synced:
+            return
+        self._synced = self.api.objects.version
         for informer, kind in ((self.nodes, "Node"), (self.pods, "Pod")):
-            projection: Any = informer.resource.projection
-            items = [projection.convert(one) for one in self.api.objects.all(kind).values()]
+            items = [self._item(informer, one) for one in self.api.objects.all(kind).values()]
             informer.replace(items, str(self.api.objects.version), keep=())
 
     def run(self) -> int:
@@ -141,6 +154,12 @@ class Scene:
         lines = self.telemetry.expose().decode().splitlines()
         pairs = (line.rpartition(" ") for line in lines if line.startswith("gatehouse_edge_") and "_created" not in line)
         return {name: float(value) for name, _, value in pairs}
+
+    def _item(self, informer: Informer[Any], obj: Json) -> Item[Any]:
+        version = obj["metadata"]["resourceVersion"]  # no two objects have the same one
+        if version not in self._items:
+            self._items[version] = informer.resource.projection.convert(obj)
+        return self._items[version]
 
     def _informer(self, resource: Any, client: RestClient) -> Informer[Any]:
         return Informer(resource, client, self.telemetry, self.clock, self._refuse_death)

@@ -6,11 +6,9 @@ import attrs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controllers.edge_health.mending import ready_operations, taint_operations
 from controllers.edge_health.plan import Plan, RemoveTaint, Step, plan
 from controllers.runtime.projection import node_facts_from_object, pod_facts_from_object
-from controllers.testing.patches import json_patch
-from tests.controllers.edge_health.builders import EVICTING, OTHER, TWIN, WALL_S, Json, node, pod
+from tests.controllers.edge_health.builders import EVICTING, OTHER, TWIN, WALL_S, Json, after, node, pod, without_taint
 from webhook.objects.selectors import Selector
 from webhook.objects.votes import VotePolicy
 
@@ -30,9 +28,9 @@ class Model:
 
     def take(self, step: Step) -> None:
         if isinstance(step, RemoveTaint):
-            self.node = json_patch(self.node, taint_operations(self.node))
+            self.node = without_taint(self.node)
         else:
-            self.pods[step.name] = json_patch(self.pods[step.name], ready_operations(self.pods[step.name], step, WALL_S))
+            self.pods[step.name] = after(step, self.pods[step.name]) or self.pods[step.name]
 
     def ready(self) -> dict[str, str]:
         return {

@@ -76,6 +76,18 @@ def test_the_age_of_a_guard_grows_and_goes_with_it(scene: Scene) -> None:
     assert scene.metrics()[f'gatehouse_edge_guards_ended_total{{reason="{Reason.NODE_NOT_SILENT}"}}'] == 1
 
 
+def test_a_node_that_was_ready_and_is_silent_anew_between_two_passes_is_a_new_guard(scene: Scene) -> None:
+    scene.put(node(ready_for_s=3600.0), pod(ready="True"))
+    scene.run()
+
+    scene.put(node(ready_for_s=5.0))
+    scene.run()
+
+    assert scene.heard.reasons == ["GuardEnded", "GuardBegun"]
+    assert scene.metrics()['gatehouse_edge_guard_age_seconds{node="edge-1"}'] == 5.0
+    assert scene.metrics()[f'gatehouse_edge_guards_ended_total{{reason="{Reason.NODE_NOT_SILENT}"}}'] == 1
+
+
 @pytest.mark.parametrize("leave", ["node", "controller"])
 def test_no_age_is_shown_for_what_is_gone(scene: Scene, leave: str) -> None:
     scene.put(node())

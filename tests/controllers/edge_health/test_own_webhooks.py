@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from controllers.edge_health.mending import ready_operations, taint_operations
 from controllers.edge_health.plan import Cause, LetPodGo, RestorePod
 from controllers.testing.patches import json_patch
-from tests.controllers.edge_health.builders import EVICTING, TWIN, WALL_S, Json, node, pod
+from tests.controllers.edge_health.builders import EVICTING, TWIN, WALL_S, Json, after, node, pod, without_taint
 from webhook.admission.call import Call
 from webhook.admission.gate import Gate
 from webhook.admission.settings import Settings
@@ -60,7 +59,9 @@ def admitted(path: str, resource: str, old: Json, new: Json, seen: NodeFacts, po
 def written(step: RestorePod | LetPodGo, ready: str) -> tuple[Json, Json]:
     """A pod before and after *step*."""
     old = pod(ready=ready, uid="uid-1", resourceVersion="7")
-    return old, json_patch(old, ready_operations(old, step, WALL_S))
+    new = after(step, old)
+    assert new is not None
+    return old, new
 
 
 @pytest.mark.parametrize(
@@ -95,6 +96,6 @@ def test_a_restored_pod_stays_restored(seen: NodeFacts) -> None:
 def test_a_removed_taint_stays_removed(vote: str) -> None:
     old = node("edge-1", TWIN, EVICTING, vote=vote)
     new: Any = json_patch(copy.deepcopy(old) | {"metadata": old["metadata"] | {"uid": "u", "resourceVersion": "1"}}, [])
-    new = json_patch(new, taint_operations(new))
+    new = without_taint(new)
 
     assert admitted("/node-taint", "nodes", old, new, GUARDED) == new

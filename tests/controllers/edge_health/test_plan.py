@@ -120,7 +120,7 @@ def test_a_guarded_node_with_nothing_to_mend_only_has_its_age_told() -> None:
 
     assert decided.steps == ()
     assert decided.guard.active
-    assert decided.silent_s == 90.0
+    assert decided.silent_since_s == NOW_S - 90.0
 
 
 # -- a guard that ends

@@ -2,7 +2,7 @@
 
 The server is a compare-and-swap over one object. Requests are late, lost, or go through without their answer coming back;
 processes stop and go on; machines are suspended, so that one of their clocks stands still; clocks have other origins; somebody
-else deletes the Lease, clears its holder, cuts its length, puts a stranger's name in.
+else deletes the Lease, clears its holder, cuts its length, puts a stranger's name in, or a candidate's.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Server:
         self.lease["metadata"]["resourceVersion"] = str(self.version)
         return Written(copy.deepcopy(self.lease))
 
-    def meddle(self, how: str) -> None:
+    def meddle(self, how: str, who: str) -> None:
         """What another client does."""
         if self.lease is None:
             return
@@ -87,6 +87,8 @@ class Server:
                 edited["spec"]["leaseDurationSeconds"] = 1
             case "stranger":
                 edited["spec"]["holderIdentity"] = "mallory"
+            case "name":  # of a candidate, as it comes: perhaps of one that has led before
+                edited["spec"]["holderIdentity"] = who
             case "label":
                 edited["metadata"]["labels"] = {"x": str(self.version)}
         self.store(edited)
@@ -185,7 +187,8 @@ class World:
         self.at(self.random.uniform(0.5, 10), self.disturb)
         replica = self.random.choice(self.replicas)
         if self.chance(0.3):
-            self.server.meddle(self.random.choice(["delete", "clear", "cut", "stranger", "label"]))
+            how = self.random.choice(["delete", "clear", "cut", "stranger", "name", "label"])
+            self.server.meddle(how, self.random.choice(self.replicas).name)
         if self.chance(0.3):
             pause_s = self.random.choice([1.0, 8.0, 12.0, 30.0])
             if self.now_s >= replica.frozen_until_s:

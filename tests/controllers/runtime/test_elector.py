@@ -13,7 +13,7 @@ import pytest
 from controllers.runtime.controller import AddKey, Controller
 from controllers.runtime.election import Candidate, Timing
 from controllers.runtime.elector import Elector, LeaseGuard, make_identity, system_boottime_s
-from controllers.runtime.errors import LeaseLost, ServerError
+from controllers.runtime.errors import Forbidden, LeaseLost, ServerError
 from controllers.runtime.events import Reference
 from controllers.runtime.leases import record_of
 from controllers.runtime.reconcile import Context, Done
@@ -597,6 +597,25 @@ def test_a_request_that_hangs_for_a_minute_longer_than_a_lease_is_not_well(
 
     assert tolerated is None
     assert stage.elector.check() == "a lease request hangs for 76 s"
+
+
+def test_a_candidate_without_the_right_says_so_in_its_status_and_goes_on_trying(
+    memory: Memory, stages: Callable[..., Stage]
+) -> None:
+    memory.error = Forbidden("GET lease: 403 no", status=403)
+    stage = stages(memory).start()
+    for _ in range(3):
+        stage.pass_time(2)
+
+    status = stage.elector.status()
+
+    assert (status["leading"], status["leader"], status["lastError"]) == (False, "", "GET lease: 403 no")
+    memory.behave()
+    for _ in range(12):  # the Lease is made, then it settles
+        stage.pass_time(2)
+    stage.leads()
+    assert stage.elector.status()["lastError"] is None
+    assert stage.elector.status()["leader"] == "a"
 
 
 def test_identities_differ_even_on_one_host() -> None:

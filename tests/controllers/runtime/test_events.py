@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from controllers.runtime import event_series, events
 from controllers.runtime.event_series import BURST, NOTE_LIMIT_BYTES
 from controllers.runtime.events import QUEUE_LIMIT, EventRecorder, Reference
 from controllers.runtime.rest import RestClient
@@ -297,3 +298,79 @@ def test_a_recorder_writes_while_it_runs(client: RestClient, api: FakeApi, telem
     recorder.stop(Deadline.after(5, clock))
 
     assert json.loads(api.asked("create")[0].body)["reason"] == "PodKeptReady"
+
+
+@pytest.mark.parametrize("end", [".", "-", ".-.", "a"])
+def test_the_name_of_an_event_about_a_long_name_is_a_name(recorder: EventRecorder, api: FakeApi, end: str) -> None:
+    long = "n" * (230 - len(end)) + end
+    say(recorder, Reference("Node", f"{long}and-more"))
+
+    recorder.work()
+
+    [event] = stored(api)
+    assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", event["metadata"]["name"])
+
+
+def nodes(count: int) -> list[Reference]:
+    return [Reference("Node", f"edge-{number}") for number in range(count)]
+
+
+def test_a_warning_takes_the_place_of_what_is_none_when_the_queue_is_full(
+    recorder: EventRecorder, api: FakeApi, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "QUEUE_LIMIT", 6)
+    for node in nodes(6):
+        say(recorder, node, "PodsRestored")
+    for node in nodes(7):
+        say(recorder, node, "GuardBegun", warning=True)
+
+    recorder.work()
+
+    assert sorted(event["reason"] for event in stored(api)) == ["GuardBegun"] * 6
+    assert counts(telemetry) == {"created": 6, "overflow": 7}
+
+
+def test_events_come_in_the_order_in_which_they_were_told(recorder: EventRecorder, api: FakeApi, clock: FakeClock) -> None:
+    for number, node in enumerate(nodes(4)):
+        say(recorder, node, f"R{number}", warning=number % 2 == 0)
+        clock.advance(1.0)
+
+    recorder.work()
+
+    assert [json.loads(request.body)["reason"] for request in api.asked("create")] == ["R0", "R1", "R2", "R3"]
+
+
+def test_what_a_full_queue_loses_is_said_once_and_counted(
+    recorder: EventRecorder, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(events, "QUEUE_LIMIT", 2)
+    caplog.set_level("WARNING", "gatehouse")
+    for node in nodes(500):
+        say(recorder, node)
+
+    assert [record.getMessage() for record in caplog.records] == ["events lost, the queue is full"]
+    assert counts(telemetry) == {"overflow": 498}
+
+
+def test_a_series_that_has_to_be_given_up_is_counted(
+    recorder: EventRecorder, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_series, "KEPT", 3)
+    for node in nodes(5):
+        say(recorder, node)
+
+    recorder.work()
+
+    assert "gatehouse_event_series_forgotten_total 2.0" in telemetry.expose().decode()
+
+
+def test_each_topic_is_a_series_of_its_own(recorder: EventRecorder, api: FakeApi) -> None:
+    for topic in ("a", "b", "a"):
+        say(recorder, note=f"about {topic}", topic=topic)
+
+    recorder.work()
+
+    assert sorted((event["note"], event.get("series", {}).get("count")) for event in stored(api)) == [
+        ("about a", 2),
+        ("about b", None),
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 import trustme
 
 from controllers.runtime import errors
+from controllers.runtime.errors import ClientConfigError
 from controllers.runtime.rest import Limits, RestClient
 from controllers.testing import FakeApi, FakeClock
 from controllers.testing.answers import Answer, Exchange, body, cut, drip, hang, status, stream
@@ -49,6 +51,19 @@ def test_objects_are_created_read_updated_patched_and_deleted(api: FakeApi, clie
     client.delete(f"{NODES}/a", uid=made["metadata"]["uid"])
     with pytest.raises(errors.NotFound):
         client.get(f"{NODES}/a")
+
+
+def test_a_strategic_patch_of_an_older_version_is_a_conflict(api: FakeApi, client: RestClient) -> None:
+    made = client.create(NODES, node("a"))
+    patch = {"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}
+    guarded = {**patch, "metadata": {"uid": made["metadata"]["uid"], "resourceVersion": made["metadata"]["resourceVersion"]}}
+
+    client.patch_strategic(f"{NODES}/a/status", guarded)
+
+    (condition,) = client.get(f"{NODES}/a")["status"]["conditions"]
+    assert (condition["status"], condition["lastTransitionTime"]) == ("Unknown", "2026-01-01T00:00:00Z")
+    with pytest.raises(errors.Conflict):
+        client.patch_strategic(f"{NODES}/a/status", guarded)
 
 
 def test_unknown_fields_survive_a_round_trip(api: FakeApi, client: RestClient) -> None:
@@ -434,7 +449,7 @@ def test_requests_are_counted_by_code_and_method(api: FakeApi, client: RestClien
 
     for code in ("200", "500", "<error>"):
         assert f'rest_client_requests_total{{code="{code}",host="{client.host}",method="GET"}} 1.0' in exposed
-    assert f'rest_client_request_duration_seconds_count{{host="{client.host}",method="GET"}} 3.0' in exposed
+    assert f'rest_client_request_duration_seconds_count{{host="{client.host}",verb="GET"}} 3.0' in exposed
 
 
 def test_the_kubernetes_package_is_not_imported_before_a_client_is_made() -> None:
@@ -456,3 +471,11 @@ def test_a_watch_that_falls_silent_condemns_the_idle_connections(api: FakeApi, c
 
     with closing(client.watch(NODES, {}, 5.0)), closing(client.watch(NODES, {}, 5.0)):
         pass
+
+
+@pytest.mark.parametrize("server", ["garbage::://", 42, "", "127.0.0.1:6443", "https://", "https://host:port", "https://[::1"])
+def test_a_server_that_is_no_url_is_told_as_such(api: FakeApi, tmp_path: Path, server: object) -> None:
+    path = api.kubeconfig(tmp_path, cluster={"server": server})
+
+    with pytest.raises(ClientConfigError, match=re.escape(path) + "|is no URL"):
+        RestClient.from_kubeconfig(path, Telemetry(), SystemClock())

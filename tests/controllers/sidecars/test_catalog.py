@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
+from controllers.runtime.projection_cluster import ConfigMapFacts
 from controllers.runtime.rest import RestClient
+from controllers.sidecars import copies
+from controllers.sidecars.catalog import NO_ROOM
 from tests.controllers.sidecars.scene import FAULTY, NEWER, SOUND, WORSE, Scene, config_map
 from webhook.names import ARTICLE_CONFIG_MAP
+from webhook.sidecars.entries.catalog import Reading
 
 
 @pytest.fixture
@@ -150,3 +156,78 @@ def test_a_config_map_without_entries_is_no_source(scene: Scene) -> None:
     scene.put(config_map())
 
     assert scene.sidecars.catalog().sources == {}
+
+
+# -- what one namespace may have
+
+LARGE = "containers: [{name: proxy, image: proxy:1, args: [" + "x" * 200_000 + "]}]"
+
+
+def large(name: str, *, space: str = "shop", version: int = 1, **data: str) -> ConfigMapFacts:
+    """A ConfigMap that takes a little less than a fifth of what a namespace may have."""
+    return config_map(name, space=space, version=version, **{f"{name}-{number}": LARGE for number in range(4)}, **data)
+
+
+def test_what_a_namespace_has_no_room_for_is_not_read_and_touches_nobody_else(scene: Scene) -> None:
+    for name in ("a", "b", "c", "d", "e", "f"):
+        scene.put(large(name))
+    scene.put(config_map("small", proxy=SOUND))
+    scene.put(large("f", space="other"))
+
+    assert [scene.image(f"{name}-0") for name in "abcdef"] == ["proxy:1"] * 5 + [None]
+    assert scene.sidecars.catalog().sources["shop/f"]["f-0"].faults[0].message == NO_ROOM
+    assert (scene.image(), scene.image("f-0", "other")) == ("proxy:1", "proxy:1")
+
+
+def test_what_was_left_out_is_read_when_there_is_room(scene: Scene) -> None:
+    for name in ("a", "b", "c", "d", "e", "f"):
+        scene.put(large(name))
+    scene.drop(large("b", version=2))
+
+    assert (scene.image("b-0"), scene.image("f-0"), scene.faults("f-0")) == (None, "proxy:1", 0)
+
+
+def test_last_good_versions_take_room_too(scene: Scene) -> None:
+    broken = {f"a-{number}": "containers: [" for number in range(4)}
+    for name in ("a", "b", "c", "d", "e"):
+        scene.put(large(name))
+    scene.put(config_map("a", version=2, **broken))
+    scene.put(large("f"))
+
+    assert (scene.image("a-0"), scene.image("f-0")) == ("proxy:1", None)
+
+
+def test_an_edit_that_has_no_room_keeps_the_last_good_version_in_force(scene: Scene) -> None:
+    for name in ("a", "b", "c", "d", "e"):
+        scene.put(large(name))
+    scene.put(large("e", version=2, more=LARGE, evenmore=LARGE))
+
+    assert (scene.image("e-0"), scene.faults("e-0"), scene.image("more")) == ("proxy:1", 1, None)
+
+
+def test_a_namespace_that_gave_everything_back_leaves_no_account(scene: Scene) -> None:
+    for name in ("a", "b", "c", "d", "e", "f"):
+        scene.put(large(name))
+    for name in ("a", "b", "c", "d", "e", "f"):
+        scene.drop(large(name, version=2))
+
+    assert scene.sidecars.catalog().sources == {}
+    assert scene.sidecars._accounts._by_namespace == {}
+
+
+def test_a_request_never_waits_for_a_text_that_is_being_read(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene.put(config_map(proxy=SOUND))
+    scene.put(config_map(proxy=NEWER, version=2))
+    answers: list[str | None] = []
+    read = copies.read
+
+    def ask_meanwhile(facts: ConfigMapFacts) -> Reading:
+        asking = threading.Thread(target=lambda: answers.append(scene.image()))
+        asking.start()
+        asking.join(5.0)
+        return read(facts)
+
+    monkeypatch.setattr(copies, "read", ask_meanwhile)
+    scene.put(config_map(proxy="containers: [{name: proxy, image: proxy:3}]", version=3))
+
+    assert (answers, scene.image()) == (["proxy:2"], "proxy:3")

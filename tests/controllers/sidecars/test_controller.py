@@ -35,9 +35,13 @@ class Announcements:
 
     def __init__(self) -> None:
         self.told: list[Told] = []
+        self.topics: list[str] = []  # of everything ever told
 
-    def record(self, regarding: Reference, *, reason: str, action: str, note: str, warning: bool = False) -> None:
+    def record(
+        self, regarding: Reference, *, reason: str, action: str, note: str, warning: bool = False, topic: str = ""
+    ) -> None:
         self.told.append(Told(regarding, reason, note, warning))
+        self.topics.append(topic)
 
 
 class Leader:
@@ -49,6 +53,11 @@ class Leader:
         self.controller: Controller = sidecar_entries(
             scene.sidecars, self._announcements, Telemetry(), self.clock, refuse_death, leadership=Unguarded()
         )
+
+    @property
+    def topics(self) -> list[str]:
+        """What each Event that was ever told is about."""
+        return self._announcements.topics
 
     def tells(self) -> list[Told]:
         """The Events of everything that is in line now."""
@@ -91,7 +100,7 @@ def test_an_entry_that_was_never_good_is_told_as_such(scene: Scene, leader: Lead
 
     (told,) = leader.tells()
 
-    assert "no version of it was ever good: pods that ask for it do not get it" in told.note
+    assert "no version of it was good since this process started: pods that ask for it do not get it" in told.note
 
 
 def test_a_mended_entry_is_told_once(scene: Scene, leader: Leader) -> None:
@@ -156,3 +165,15 @@ def test_of_many_faults_the_first_are_shown(scene: Scene, leader: Leader) -> Non
     (told,) = leader.tells()
 
     assert re.search(r"; and \d+ more$", told.note)
+
+
+def test_two_broken_entries_and_two_faults_of_one_are_events_of_their_own(scene: Scene, leader: Leader) -> None:
+    scene.put(config_map(proxy=FAULTY, logs=FAULTY))
+    leader.tells()
+    scene.put(config_map(proxy=WORSE, logs=FAULTY, version=2))
+    leader.tells()
+    scene.put(config_map(proxy=FAULTY, logs=FAULTY, version=3))
+    leader.tells()
+
+    assert len(leader.topics) == 4
+    assert len(set(leader.topics)) == 3  # the first fault again is the first Event again

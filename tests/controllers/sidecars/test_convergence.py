@@ -17,7 +17,7 @@ from tests.controllers.runtime.builders import config_map, limit_range, namespac
 from tests.controllers.sidecars.scene import FAULTY, NEWER, SOUND
 from webhook.clock import Clock, Deadline, SystemClock
 from webhook.names import ARTICLE_CONFIG_MAP, SIDECARS_LABEL
-from webhook.sidecars.catalog import State
+from webhook.sidecars.entries.catalog import State
 from webhook.telemetry import Telemetry
 
 LABELS = {SIDECARS_LABEL: "true"}

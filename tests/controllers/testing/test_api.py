@@ -13,7 +13,7 @@ import pytest
 from controllers.testing import FakeApi, Objects
 from controllers.testing.answers import cut, status
 from controllers.testing.objects import Refusal
-from controllers.testing.patches import PatchRefused, json_patch, merge_patch
+from controllers.testing.patches import PatchRefused, json_patch, merge_patch, strategic_patch
 
 Json = dict[str, Any]
 MERGE = "application/merge-patch+json"
@@ -140,6 +140,20 @@ def test_other_kinds_can_be_registered(api: FakeApi) -> None:
 
 def test_a_merge_patch_merges_and_removes() -> None:
     assert merge_patch({"a": 1, "b": {"c": 2, "d": 3}}, {"a": None, "b": {"c": 4}}) == {"b": {"c": 4, "d": 3}}
+
+
+def test_a_strategic_patch_merges_conditions_by_their_type() -> None:
+    stored = {"a": 1, "conditions": [{"type": "A", "status": "False", "reason": "kept"}, {"type": "B", "status": "True"}]}
+    patch = {"conditions": [{"type": "A", "status": "True"}, {"type": "C", "status": "True"}]}
+
+    assert strategic_patch(stored, patch) == {
+        "a": 1,
+        "conditions": [
+            {"type": "A", "status": "True", "reason": "kept"},
+            {"type": "B", "status": "True"},
+            {"type": "C", "status": "True"},
+        ],
+    }
 
 
 def test_a_json_patch_applies_in_order() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -16,13 +17,22 @@ from webhook.objects.selectors import Selector
 
 Strategy = st.SearchStrategy
 
+# From small to large, each.
 CPU = ("0", "1m", "100m", "150m", "0.5", "1", "1500m", "2", "7")
 BYTES = ("0", "400m", "16Mi", "64Mi", "67108864", "100M", "1Gi", "1.1Gi", "3Gi")
 PAGES = ("0", "2Mi", "4Mi", "64Mi")
 PIECES = ("0", "1", "2", "8")
-AMOUNTS = {"cpu": CPU, "memory": BYTES, "ephemeral-storage": BYTES, "hugepages-2Mi": PAGES, "example.com/gpu": PIECES}
-RATIOS = ("1", "1.5", "2", "3", "10")
+COMMON = {"cpu": CPU, "memory": BYTES}
+AMOUNTS = {**COMMON, "ephemeral-storage": BYTES, "hugepages-2Mi": PAGES, "example.com/gpu": PIECES}
+EQUAL = ("hugepages-2Mi", "example.com/gpu")  # request and limit have to be
+PARTS = ("requests", "limits")
+RATIOS = ("1.5", "2", "3", "10")
 NAMES = ("app", "web", "proxy", "setup")
+# What is said of one resource: mostly nothing, seldom what cannot be.
+GOOD = ("nothing", "nothing", "nothing", "request", "limit", "both", "both")
+SHAPES = (*GOOD, "any")
+RICH = ("request", "limit", "both", "both")
+ASKING = ("request", "request", "both", "nothing")
 
 
 def some(**fields: Strategy[Any]) -> Strategy[Json]:
@@ -30,35 +40,52 @@ def some(**fields: Strategy[Any]) -> Strategy[Json]:
     return st.fixed_dictionaries({}, optional=fields)
 
 
-def amounts(*resources: str) -> Strategy[dict[str, str]]:
-    """Amounts of any of *resources*; none named: of all."""
-    return some(**{name: st.sampled_from(AMOUNTS[name]) for name in resources or AMOUNTS})
-
-
-def both(*resources: str) -> Strategy[Json]:
-    """Requests and limits, either or none of them."""
-    return some(requests=amounts(*resources), limits=amounts(*resources))
+@st.composite
+def both(draw: st.DrawFn, *resources: str, shapes: Sequence[str] = SHAPES, least: int = 0) -> Json:
+    """Requests and limits of any of *resources* (none named: of all), which mostly go together."""
+    found: dict[str, dict[str, str]] = {part: {} for part in PARTS}
+    for name in resources or AMOUNTS:
+        shape = draw(st.sampled_from(shapes if name in COMMON else ("nothing",) * 4 + ("both",)))
+        low, high = draw(st.tuples(*[st.integers(least, len(AMOUNTS[name]) - 1)] * 2))
+        if shape != "any":
+            low, high = min(low, high), max(low, high)
+        if name in EQUAL and shape != "any":
+            low, shape = high, "both" if shape == "request" else shape
+        if shape in ("request", "both", "any"):
+            found["requests"][name] = AMOUNTS[name][low]
+        if shape in ("limit", "both", "any"):
+            found["limits"][name] = AMOUNTS[name][high]
+    return {part: amounts for part, amounts in found.items() if amounts}
 
 
 @st.composite
-def containers(draw: st.DrawFn, name: str, *, is_init: bool) -> Json:
+def containers(draw: st.DrawFn, name: str, *, is_init: bool, shapes: Sequence[str]) -> Json:
     """A container that may say nothing, null, or anything about its resources."""
     one: Json = {"name": name, "image": draw(st.sampled_from(["web:1.4", "web", "r.example:5/a/b@sha256:" + "0" * 64]))}
-    one |= draw(some(resources=st.one_of(st.none(), both("cpu", "memory"), both())))
+    said = st.sampled_from(["nothing", "null", "common", "common", "all"] if shapes is SHAPES else ["common"])
+    match draw(said):
+        case "null":
+            one["resources"] = None
+        case "common":
+            one["resources"] = draw(both(*COMMON, shapes=shapes))
+        case "all":
+            one["resources"] = draw(both(shapes=shapes))
     if is_init and draw(st.booleans()):
         one["restartPolicy"] = "Always"
     return one
 
 
 @st.composite
-def pods(draw: st.DrawFn) -> Json:
+def pods(draw: st.DrawFn, shapes: Sequence[str] = SHAPES) -> Json:
     """Pods as users write them, good or bad; some state amounts of their own."""
     names = draw(st.permutations(NAMES))
     count, inits = draw(st.integers(1, 3)), draw(st.integers(0, 2))
-    spec: Json = {"containers": [draw(containers(name, is_init=False)) for name in names[:count]]}
+    spec: Json = {"containers": [draw(containers(name, is_init=False, shapes=shapes)) for name in names[:count]]}
     if inits:
-        spec["initContainers"] = [draw(containers(name, is_init=True)) for name in names[count : count + inits]]
-    spec |= draw(some(resources=both("cpu", "memory", "hugepages-2Mi"), overhead=amounts("cpu")))
+        spec["initContainers"] = [draw(containers(name, is_init=True, shapes=shapes)) for name in names[count : count + inits]]
+    if draw(st.sampled_from([False, False, True])):
+        spec["resources"] = draw(both("cpu", "memory", shapes=GOOD, least=5))
+    spec |= draw(some(overhead=st.just({"cpu": "250m"})))
     texts = st.dictionaries(st.sampled_from(["team", "app", "x/y"]), st.sampled_from(["", "core", "web"]), max_size=2)
     metadata = draw(st.fixed_dictionaries({"name": st.just("web-1")}, optional={"labels": texts, "annotations": texts}))
     return {"metadata": metadata, "spec": spec}
@@ -66,17 +93,27 @@ def pods(draw: st.DrawFn) -> Json:
 
 @st.composite
 def ranges(draw: st.DrawFn) -> list[LimitRange]:
-    """Up to two LimitRanges, of containers or pods, whose bounds may exclude each other."""
-    ratios = some(cpu=st.sampled_from(RATIOS), memory=st.sampled_from(RATIOS))
-    bounds = amounts("cpu", "memory", "ephemeral-storage")
+    """Up to two LimitRanges, of containers or pods; most pods can keep to them."""
     found = []
-    for name in draw(st.sampled_from([(), ("a",), ("a", "b")])):
+    for name in draw(st.sampled_from([(), ("a",), ("a",), ("a", "b")])):
         kind = draw(st.sampled_from(["Container", "Pod"]))
-        item = some(min=bounds, max=bounds, maxLimitRequestRatio=ratios)
-        if kind == "Container":
-            item = some(min=bounds, max=bounds, maxLimitRequestRatio=ratios, default=bounds, defaultRequest=bounds)
-        found.append(limit_range(kind, name, **draw(item)))
+        item: Json = {}
+        for bound, choices in (
+            ("min", slice(0, 5)),
+            ("max", slice(5, 9)),
+            ("default", slice(2, 7)),
+            ("defaultRequest", slice(0, 5)),
+        ):
+            if kind == "Container" or bound in ("min", "max"):
+                item[bound] = {name: draw(st.sampled_from(COMMON[name][choices])) for name in draw(_few(COMMON))}
+        item["maxLimitRequestRatio"] = {name: draw(st.sampled_from(RATIOS)) for name in draw(_few(COMMON))}
+        found.append(limit_range(kind, name, **item))
     return found
+
+
+def _few(names: Mapping[str, Sequence[str]]) -> Strategy[list[str]]:
+    """Mostly none of *names*."""
+    return st.sampled_from([[], [], *([name] for name in names)])
 
 
 def _configured() -> Strategy[ContainerDefaults]:
@@ -86,7 +123,7 @@ def _configured() -> Strategy[ContainerDefaults]:
         )
         return ContainerDefaults(requests, limits)
 
-    return both().map(parsed)
+    return both(*COMMON, shapes=RICH).map(parsed) | both(shapes=GOOD).map(parsed)
 
 
 def sets() -> Strategy[PodDefaults]:
@@ -108,13 +145,17 @@ def sets() -> Strategy[PodDefaults]:
 
 def tunings() -> Strategy[Tuning]:
     """Scales up and down."""
-    steps = st.lists(
-        st.builds(Step, st.integers(0, 120), st.integers(1, 300)), max_size=3, unique_by=lambda step: step.at_percent
-    )
+    step = st.builds(Step, st.sampled_from([0, 50, 70, 90]), st.sampled_from([1, 20, 50, 80, 100, 150, 300]))
+    steps = st.lists(step, min_size=1, max_size=3, unique_by=lambda step: step.at_percent)
     ordered = steps.map(lambda found: tuple(sorted(found, key=lambda step: step.at_percent)))
 
     def scale(amounts: tuple[str, ...]) -> Strategy[Scale]:
-        one = st.sampled_from(amounts).map(parse)
-        return st.builds(Scale, ordered, one, st.one_of(st.none(), one))
+        low, high = st.sampled_from(amounts[:4]).map(parse), st.sampled_from(amounts[4:]).map(parse)
+        return st.builds(Scale, ordered, low, st.one_of(st.none(), high))
 
-    return some(cpu=scale(CPU), memory=scale(BYTES)).map(lambda scales: Tuning(scales, enabled=True))
+    return st.fixed_dictionaries({"cpu": scale(CPU), "memory": scale(BYTES)}).map(lambda scales: Tuning(scales, enabled=True))
+
+
+def percents() -> Strategy[int]:
+    """Utilisations on either side of every step."""
+    return st.sampled_from([20, 60, 80, 95, 130])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.webhook.defaults import strategies
 from tests.webhook.defaults.defaulting import call, capacity
@@ -109,7 +108,7 @@ def test_a_pod_that_limit_ranger_has_seen_gets_the_same_as_one_from_a_file(
 
 
 @MANY
-@given(strategies.pods(), strategies.ranges(), strategies.tunings(), st.integers(0, 130))
+@given(strategies.pods(strategies.ASKING), strategies.ranges(), strategies.tunings(), strategies.percents())
 def test_no_scaled_request_makes_a_pod_invalid_and_a_second_call_changes_nothing(
     pod: Json, ranges: list[LimitRange], tuning: Tuning, percent: int
 ) -> None:
@@ -117,7 +116,9 @@ def test_no_scaled_request_makes_a_pod_invalid_and_a_second_call_changes_nothing
 
 
 @MANY
-@given(strategies.pods(), strategies.ranges(), strategies.tunings(), st.integers(0, 130), st.integers(0, 130))
+@given(
+    strategies.pods(strategies.ASKING), strategies.ranges(), strategies.tunings(), strategies.percents(), strategies.percents()
+)
 def test_what_was_scaled_once_is_never_scaled_again(
     pod: Json, ranges: list[LimitRange], tuning: Tuning, percent: int, later: int
 ) -> None:

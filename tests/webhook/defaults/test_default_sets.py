@@ -13,7 +13,8 @@ from webhook.errors import MalformedObject, Unavailable
 from webhook.names import Reason
 from webhook.objects.meta import Json
 from webhook.objects.pods import MIRROR_ANNOTATION
-from webhook.objects.selectors import Selector, dotted
+from webhook.objects.selectors import Selector
+from webhook.objects.sources import dotted
 from webhook.testing import facts
 
 LABEL = default_set(labels={"team": "core"})

@@ -168,3 +168,24 @@ def test_a_deletion_is_judged_without_an_object() -> None:
     verdict = Asked(operation=Operations.DELETE, object=None, old_object={}).of(rules(rule(operations=("DELETE",))))
 
     assert verdict.denial is not None
+
+
+@pytest.mark.parametrize(
+    ("beginning", "namespaces", "refused"),
+    [
+        ("prod-", Namespaces(("prod-*",)), True),
+        ("prod-a", Namespaces(("prod-*",)), True),
+        ("shop", Namespaces(("shop",)), False),
+        ("lab-", Namespaces(("prod-*",)), False),
+        ("lab-", Namespaces((), ("lab-*",)), False),
+        ("lab-", Namespaces(), True),
+    ],
+)
+def test_a_namespace_whose_name_is_made_up_is_judged_by_the_beginning_of_it(
+    beginning: str, namespaces: Namespaces, refused: bool
+) -> None:
+    made = Asked(resource="namespaces", namespace="", object={"metadata": {"generateName": beginning}})
+
+    verdict = made.of(rules(rule(resources=("namespaces",), namespaces=namespaces)))
+
+    assert (verdict.denial is not None) is refused

@@ -305,13 +305,26 @@ def test_a_privileged_debug_container_is_refused_in_a_running_pod() -> None:
     [
         Asked(operation=Operations.DELETE, old_object=offender()),
         Asked(operation=Operations.CONNECT, subresource="exec", object=offender()),
-        Asked(operation=Operations.UPDATE, subresource="status", object=offender(), old_object=hardened()),
         Asked(operation=Operations.UPDATE, subresource="resize", object=offender(), old_object=hardened()),
         Asked(resource="deployments", group="apps", object=offender()),
     ],
 )
 def test_what_brings_no_new_pod_is_not_judged(asked: Asked) -> None:
     assert asked.of(KeepPodsCompliant((EVERYTHING,))).reason is Reason.NOT_APPLICABLE
+
+
+def test_a_status_is_judged_by_the_labels_that_it_takes_off() -> None:
+    labelled: Json = {"metadata": {"name": "web", "labels": {"team": "shop"}}, "spec": {"containers": [{"name": "app"}]}}
+    bare: Json = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "app", "image": "app:latest"}]}}
+    rule = KeepPodsCompliant((CompliancePolicy("a", tags=Tags(Mode.DENY), labels=Labels(Mode.DENY, {"team": ()})),))
+
+    taken = Asked(operation=Operations.UPDATE, subresource="status", object=bare, old_object=labelled).of(rule)
+    missing = Asked(operation=Operations.UPDATE, subresource="status", object=bare, old_object=bare).of(rule)
+
+    assert taken.denial is not None
+    assert "label team is missing" in taken.denial.message
+    assert "app:latest" not in taken.denial.message
+    assert missing.reason is Reason.COMPLIANT
 
 
 def test_a_mirror_pod_passes_only_from_its_kubelet() -> None:

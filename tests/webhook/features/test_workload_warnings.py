@@ -16,8 +16,8 @@ from webhook.features.workload_warnings import WarnOfWorkloads
 from webhook.names import Reason
 from webhook.objects.meta import Json
 from webhook.objects.workloads import WORKLOADS, workload_of
-from webhook.sidecars.catalog import EntryFault, Reading
-from webhook.sidecars.entry import Conflict, Entry
+from webhook.sidecars.entries.catalog import EntryFault, Reading
+from webhook.sidecars.entries.entry import Conflict, Entry
 from webhook.sidecars.selection import Policy
 from webhook.testing import facts
 
@@ -213,3 +213,26 @@ def test_a_namespace_that_the_cache_lacks_costs_no_live_read() -> None:
     assert warning == "Deployment web: its pods get no sidecar: nobody knows namespace new"
     assert isinstance(CLUSTER.namespaces, facts.StaticNamespaces)
     assert CLUSTER.namespaces.confirmed == []
+
+
+def test_a_label_that_selects_the_pods_is_told_to_stay() -> None:
+    obj = workload(annotations={"gatehouse.dev/inject": "mesh"})
+    obj["spec"]["template"]["metadata"]["labels"] = {"app": "web"}
+    mesh = Entry("mesh", "kube-system", "more", "mesh", "r1", labels={"app": "meshed"}, on_conflict=Conflict.OVERRIDE)
+    place = facts.namespace_facts("shop", labels=OPT_IN)
+    known = facts.cluster(namespaces=[place], sidecars=[Reading("kube-system", "more", "u", "1", (mesh,), ())])
+
+    verdict = Asked(operation=Operations.CREATE, namespace="shop", object=obj).of(WarnOfWorkloads(Policy(), known))
+
+    assert verdict.reason is Reason.METADATA_CONFLICT
+    assert "label app" in verdict.warnings[0]
+    assert "stays as it is" in verdict.warnings[0]
+
+
+def test_a_stub_that_nothing_fills_in_is_told() -> None:
+    stub = {"name": "envoy", "image": "auto"}
+    verdict = judged(
+        workload(annotations={"sidecar-injector/inject": "false"}, containers=[{"name": "app", "image": "a:1"}, stub])
+    )
+
+    assert verdict.reason is Reason.STUB_UNFILLED

@@ -291,3 +291,22 @@ def test_every_text_is_documents_or_an_error_with_its_place(text: str) -> None:
 
     assert fault is None or (fault.line >= 1 and fault.column >= 1)
     json.dumps(found, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("a: bcd", 7),
+        ("{}", 1),
+        ("[a, b]", 5),
+        ("- &x abc\n- *x", 9),
+        ("a: &x {b: c}\nd: *x\n", 15),
+        ("a: b\n---\nc: d", 10),
+        ("", 0),
+    ],
+)
+def test_a_text_that_grows_beyond_its_bound_is_refused_where_it_does(text: str, size: int) -> None:
+    assert values(text) == [document.value for document in read_documents(text, "f", size_limit=size)]
+    if size > 1:
+        with pytest.raises(DocumentError, match="the text grows too large here, with what its aliases stand for"):
+            read_documents(text if text != "[a, b]" else "# yaml\n" + text, "f", size_limit=size - 1)

@@ -52,3 +52,11 @@ def test_a_reference_has_registry_repository_and_tag(text: str, name: str, tag: 
 )
 def test_an_image_comes_from_a_source_by_whole_parts_of_its_name(text: str, source: str, comes: bool) -> None:
     assert comes_from(Image.parse(text), (source,)) is comes
+
+
+@pytest.mark.parametrize("text", [DIGEST, "a" * 64])
+def test_an_image_that_a_node_has_comes_from_no_registry(text: str) -> None:
+    image = Image.parse(text)
+
+    assert not comes_from(image, ("docker.io", "docker.io/library", "sha256"))
+    assert image.pulled_tag == ""

@@ -7,7 +7,7 @@ import pytest
 
 from webhook.errors import MalformedObject
 from webhook.objects import limit_ranges, resources
-from webhook.objects.limit_ranges import Bound, LimitItem, LimitRange, clamped, defaulted, from_object, violations
+from webhook.objects.limit_ranges import Bound, LimitItem, LimitRange, clamped, from_object, violations, with_defaults
 from webhook.objects.meta import Json
 from webhook.objects.quantity import parse
 from webhook.objects.resources import Part
@@ -82,7 +82,15 @@ def test_a_wrong_field_is_named(item: Json, field: str) -> None:
 
 
 def defaults(one: Json, *ranges: LimitRange) -> list[tuple[str, str]]:
-    return [(each.field, each.value.text) for each in defaulted(one, ranges)]
+    """What the containers of *one* have in the end, and had not when each limit was its request as well: field, amount."""
+    before, after = resources.read(one).with_api_defaults(), with_defaults(resources.read(one), ranges)
+    return [
+        (now.field(part, resource), amount.text)
+        for was, now in zip(before.containers, after.containers, strict=True)
+        for part in Part
+        for resource, amount in now.of(part).items()
+        if resource not in was.of(part)
+    ]
 
 
 def test_only_what_a_container_leaves_out_is_set() -> None:
@@ -113,11 +121,11 @@ def test_init_containers_have_defaults_as_well() -> None:
 def test_of_two_limit_ranges_the_first_sets_the_default() -> None:
     ranges = (limit_range("a", default={"cpu": "1"}), limit_range("b", default={"cpu": "2", "memory": "1Gi"}))
 
-    assert [(each.part, each.resource, each.value.text, each.range) for each in defaulted(pod(container()), ranges)] == [
-        (Part.REQUESTS, "cpu", "1", "a"),
-        (Part.REQUESTS, "memory", "1Gi", "b"),
-        (Part.LIMITS, "cpu", "1", "a"),
-        (Part.LIMITS, "memory", "1Gi", "b"),
+    assert defaults(pod(container()), *ranges) == [
+        ("spec.containers[0].resources.requests.cpu", "1"),
+        ("spec.containers[0].resources.requests.memory", "1Gi"),
+        ("spec.containers[0].resources.limits.cpu", "1"),
+        ("spec.containers[0].resources.limits.memory", "1Gi"),
     ]
 
 

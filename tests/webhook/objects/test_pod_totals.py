@@ -40,6 +40,13 @@ def test_totals_are_held_against_all_requests_and_each_limit(resources: Json | N
     assert paths({"containers": containers, "resources": resources}) == short
 
 
+def test_a_limit_of_the_pod_bounds_the_requests_that_it_does_not_state() -> None:
+    containers = [container("a", {"cpu": "1"}), container("b", {"cpu": "2"})]
+
+    assert paths({"containers": containers, "resources": {"limits": {"cpu": "2"}}}) == [(f"{LIMITS}.cpu", "")]
+    assert paths({"containers": containers, "resources": {"limits": {"cpu": "3"}}}) == []
+
+
 def test_a_limit_without_a_request_is_one() -> None:
     assert paths({"containers": [container("a", None, {"cpu": "2"})], "resources": {"requests": {"cpu": "1"}}}) == [
         (f"{REQUESTS}.cpu", "")

@@ -222,3 +222,40 @@ def test_likely_typos_are_told_once_each() -> None:
         ("spec.resources.limits.memory", "the pod as a whole: memory 100 means 100 bytes: 100Mi was probably meant"),
     )
     assert hints(pod(container({"memory": "1Gi", "cpu": "1"}))) == ()
+
+
+@pytest.mark.parametrize(
+    ("resources", "apps", "fields"),
+    [
+        ({"requests": {"cpu": "9"}}, [container()], ["spec.resources.requests.cpu"]),
+        ({"requests": {"cpu": "9"}}, [container({"cpu": "1"}), container(name="b")], ["spec.resources.requests.cpu"]),
+        ({"requests": {"cpu": "2"}}, [container({"cpu": "1"}), container({"cpu": "1"}, name="b")], []),
+        ({"requests": {"cpu": "1"}}, [container()], []),
+        ({"limits": {"cpu": "3"}, "requests": {"cpu": "1"}}, [container()], ["spec.resources.limits.cpu"]),
+        (
+            {"limits": {"cpu": "4"}, "requests": {"cpu": "1"}},
+            [container({"cpu": "1m"}, {"cpu": "2"}), container({"cpu": "1m"}, {"cpu": "2"}, "b")],
+            [],
+        ),
+    ],
+)
+def test_a_container_may_not_get_more_than_its_maximum_from_what_the_pod_states(
+    resources: Json, apps: list[Json], fields: list[str]
+) -> None:
+    by = policy(Absent.PASSES, cpu=bounds(requests=("", "1"), limits=("", "2")))
+
+    assert [breach.field for breach in breaches(pod(*apps, resources=resources), by)] == fields
+
+
+def test_a_bound_for_the_pod_speaks_for_what_the_pod_states() -> None:
+    by = policy(Absent.PASSES, bounds(requests=("", "16")), cpu=bounds(requests=("", "1")))
+
+    assert breaches(pod(container(), resources={"requests": {"cpu": "9"}}), by) == ()
+
+
+def test_what_the_pod_states_is_told_with_the_bound_of_a_container() -> None:
+    (breach,) = breaches(pod(container(), resources={"requests": {"cpu": "9"}}), FIRST)
+
+    assert breach.message == (
+        "the pod as a whole: cpu request 9 exceeds the maximum of 1 for a container, and one may take what the others leave"
+    )

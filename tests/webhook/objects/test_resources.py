@@ -27,12 +27,12 @@ def pod(*apps: Json, **spec: Any) -> Json:
 def test_the_effective_pod_has_requests_and_limits() -> None:
     one = pod(container({"cpu": "1"}, {"cpu": "2"}), overhead={"cpu": "250m"})
 
-    assert texts(resources.requests(one)) == {"cpu": "1250m"}
-    assert texts(resources.limits(one)) == {"cpu": "2250m"}
+    assert texts(resources.read(one).requests()) == {"cpu": "1250m"}
+    assert texts(resources.read(one).limits()) == {"cpu": "2250m"}
 
 
 def test_a_lone_amount_is_shown_as_it_was_written() -> None:
-    assert resources.requests(pod(container({"memory": "0.5Gi"})))["memory"].text == "0.5Gi"
+    assert resources.read(pod(container({"memory": "0.5Gi"}))).requests()["memory"].text == "0.5Gi"
 
 
 def test_every_container_knows_its_place() -> None:
@@ -64,7 +64,7 @@ def test_every_container_knows_its_place() -> None:
 )
 def test_a_wrong_amount_is_named_with_its_field(wrong: Json, field: str) -> None:
     with pytest.raises(MalformedObject, match=field):
-        resources.requests(wrong)
+        resources.read(wrong)
 
 
 def test_reading_changes_nothing() -> None:
@@ -137,7 +137,7 @@ def test_three_containers_are_counted_in_fifty_microseconds() -> None:
     def taken_s() -> float:
         begun_s = time.thread_time()
         for _ in range(100):
-            resources.requests(one)
+            resources.read(one).requests()
         return time.thread_time() - begun_s
 
     # As the bench measures it; -X dev and a busy machine are allowed four times as much here.

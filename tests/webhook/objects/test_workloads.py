@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from webhook.errors import MalformedObject
 from webhook.objects.meta import Json
-from webhook.objects.workloads import WORKLOADS, Workload, pod_of, workload_of
+from webhook.objects.workloads import WORKLOADS, Workload, workload_of
 
 POD = {
     "metadata": {
@@ -73,7 +73,6 @@ def test_every_version_of_a_kind_has_the_same_template(version: str, name: str) 
 )
 def test_other_kinds_hold_no_pod(value: Any) -> None:
     assert workload_of(value) is None
-    assert pod_of(value) is None
 
 
 def test_a_field_of_the_pod_has_a_place_in_the_workload() -> None:
@@ -98,16 +97,15 @@ def test_a_field_of_the_pod_has_a_place_in_the_workload() -> None:
     ],
 )
 def test_a_pod_is_owned_by_what_creates_it(name: str, owner: str) -> None:
-    (reference,) = (pod_of(example(kind(name))) or {})["metadata"]["ownerReferences"]
+    (reference,) = kind(name).pod(example(kind(name)))["metadata"]["ownerReferences"]
 
     assert f"{reference['apiVersion']} {reference['kind']}" == owner
     assert reference["controller"] is True
 
 
 def test_only_labels_annotations_and_finalizers_come_from_a_templates_metadata() -> None:
-    pod = pod_of(example(kind("Deployment")))
+    pod = kind("Deployment").pod(example(kind("Deployment")))
 
-    assert pod is not None
     assert pod["metadata"].pop("ownerReferences")
     assert pod == {
         "apiVersion": "v1",
@@ -135,9 +133,8 @@ def test_only_labels_annotations_and_finalizers_come_from_a_templates_metadata()
     ],
 )
 def test_pods_are_named_as_their_controller_names_them(name: str, changes: Json, expected: Json) -> None:
-    pod = pod_of({**example(kind(name)), **changes})
+    pod = kind(name).pod({**example(kind(name)), **changes})
 
-    assert pod is not None
     assert {key: value for key, value in pod["metadata"].items() if "ame" in key} == expected
 
 
@@ -175,7 +172,7 @@ def test_absent_and_null_templates_give_an_empty_pod(workload: Workload) -> None
 )
 def test_a_field_of_the_wrong_type_is_named(changes: Json) -> None:
     with pytest.raises(MalformedObject, match="expected"):
-        pod_of({**example(kind("StatefulSet")), **changes})
+        kind("StatefulSet").pod({**example(kind("StatefulSet")), **changes})
 
 
 # -- back into the template ------------------------------------------------------------------------------------------

@@ -54,15 +54,16 @@ def test_a_cron_jobs_job_is_the_wrong_level_too() -> None:
 def test_a_namespaces_label_on_a_pod_is_told(key: str) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {key: "enabled"}}}
 
-    assert found(pod) == [f"WrongLevel: label {key} in metadata does nothing: it counts on the pod's namespace only"]
+    assert found(pod) == [f"NamespaceKeyOnPod: label {key} in metadata does nothing: it counts on the pod's namespace only"]
     assert found(deployment(template={"annotations": {key: "enabled"}})) == [
-        f"WrongLevel: annotation {key} in spec.template.metadata does nothing: it counts on the pod's namespace only"
+        f"NamespaceKeyOnPod: annotation {key} in spec.template.metadata does nothing: it counts on the pod's namespace only"
     ]
 
 
 def test_a_change_of_a_container_as_a_label_is_told() -> None:
     (message,) = found(deployment(template={"labels": OVERRIDE}))
 
+    assert message.startswith("LabelInsteadOfAnnotation: ")
     assert message.endswith("in spec.template.metadata does nothing: only an annotation changes a container")
 
 

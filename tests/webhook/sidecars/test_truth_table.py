@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from tests.webhook.sidecars.truth import LEVEL, LOST, OBSTACLES, TABLE, Row, Says, Space, Value
 from tests.webhook.sidecars.truth_table import PAGE, renewed
 from webhook.cluster import NamespaceFacts
 from webhook.names import INJECT, INJECT_ENTRIES, Reason
-from webhook.sidecars.catalog import Catalog, EntryFault, Reading
-from webhook.sidecars.entry import Entry
+from webhook.sidecars.entries.catalog import Catalog, EntryFault, Reading
+from webhook.sidecars.entries.entry import Entry
 from webhook.sidecars.selection import Missing, Policy, Selection, select
-from webhook.sidecars.truth import LEVEL, LOST, OBSTACLES, TABLE, Row, Says, Space, Value
 
 POLICY = Policy(default=("envoy", "logs"), home="gatehouse")
 NAMES = {"labels": ("one",), "annotations": ("two", "three"), "namespace": ("four",)}  # what each level names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from webhook.sidecars.truth import markdown
+from tests.webhook.sidecars.truth import markdown
 
 PAGE = Path(__file__).parents[3] / "docs" / "sidecars.md"
 BEGIN = "<!-- truth table: written by `make docs` -->\n"

@@ -1,0 +1,78 @@
+"""Which instances come up when a claim, a StatefulSet or an instance changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from controllers.database_instance.controller import claim_keys, instance_keys, stateful_set_keys
+from controllers.database_instance.objects import claim_of, instances_resource, stateful_sets_resource
+from controllers.runtime.resource import Item
+from controllers.runtime.store import Addition, Deletion, Update
+from tests.controllers.database_instance.builders import Json, by_instance, claim, instance, owner, stateful_set
+from tests.controllers.database_instance.world import World
+
+LABEL = "gatehouse.dev/instance-uid"
+
+
+def item(obj: Json) -> Item[Any]:
+    facts = claim_of(obj)
+    return Item(f"{facts.namespace}/{facts.name}", facts.uid, "1", facts)
+
+
+def keys(world: World, now: Json, before: Json | None = None) -> set[str]:
+    world.run()
+    change = Addition(item(now), initial=False) if before is None else Update(item(before), item(now))
+    return set(claim_keys(world.caches)(change))
+
+
+@pytest.mark.parametrize(
+    ("changed", "woken"),
+    [
+        (claim("data"), {"shop/db"}),
+        (claim("other"), set()),
+        (claim("any", labels={"app": "web"}), {"shop/web"}),
+        (claim("any", by_instance("uid-web", "web")), {"shop/web"}),
+        (claim("any", labels={LABEL: "uid-web"}), {"shop/web"}),
+        (claim("data-set-0"), {"shop/db"}),
+        (claim("any", owner("StatefulSet", "set", "uid-set")), {"shop/db"}),
+    ],
+)
+def test_a_claim_wakes_the_instance_that_it_belongs_to(world: World, changed: Json, woken: set[str]) -> None:
+    web = instance("web", uid="uid-web", volumes={"selector": {"matchLabels": {"app": "web"}}})
+    world.put(instance(), web, stateful_set("set"))
+
+    assert keys(world, changed) == woken
+
+
+def test_a_claim_that_does_not_belong_to_it_any_more_wakes_it_too(world: World) -> None:
+    web = instance("web", uid="uid-web", volumes={"selector": {"matchLabels": {"app": "web"}}})
+    world.put(web)
+
+    assert keys(world, claim("any"), claim("any", labels={"app": "web"})) == {"shop/web"}
+
+
+def test_a_claim_that_has_not_changed_wakes_nobody(world: World) -> None:
+    world.put(instance())
+
+    assert keys(world, claim(), claim()) == set()
+
+
+def test_a_set_wakes_the_instance_that_owns_it() -> None:
+    projection = stateful_sets_resource().projection
+
+    owned = projection.convert(stateful_set("set"))
+    foreign = projection.convert(stateful_set("set", owner("Thing", "x", "uid-x")))
+
+    assert list(stateful_set_keys(Deletion(owned, final=True))) == ["shop/db"]
+    assert list(stateful_set_keys(Addition(foreign, initial=False))) == []
+
+
+def test_a_change_of_its_status_wakes_nobody() -> None:
+    projection = instances_resource().projection
+    before = projection.convert(instance())
+    after = projection.convert(instance() | {"status": {"observedGeneration": 3}})
+
+    assert list(instance_keys(Update(before, after))) == []
+    assert list(instance_keys(Update(before, projection.convert(instance(policy="Retain"))))) == ["shop/db"]

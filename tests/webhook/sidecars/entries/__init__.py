@@ -1,0 +1,1 @@
+"""Tests of the entries of sidecar ConfigMaps: reading, lint, placeholders, catalog."""

@@ -1,0 +1,1 @@
+"""Tests of injection: one file per concern, and what must hold for any pod."""
