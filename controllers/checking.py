@@ -16,6 +16,7 @@ from typing import Final
 
 import attrs
 
+from controllers import creator_doubts
 from controllers.config.bounds import ResourceLimitsSection
 from controllers.config.document import Configuration, ConfigurationError, read
 from controllers.runtime.errors import UndecodableObject
@@ -183,7 +184,11 @@ class _Checking:
         try:
             config = read(document)
             self._configurations.append((document, config))
-            for path, message in _doubtful_amounts(config.features.resource_limits):
+            features = config.features
+            for path, message in (
+                *_doubtful_amounts(features.resource_limits),
+                *creator_doubts.doubts(features.creator_policy),
+            ):
                 self._say(document, path, message, is_warning=True)
         except ConfigurationError as error:
             self._configurations.append((document, None))

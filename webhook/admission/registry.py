@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import attrs
+
 from webhook.admission.bounds import compliance_policies, creator_entries, creator_policy, pod_entries, resource_policies
 from webhook.admission.databases import database_entries
 from webhook.admission.defaults import default_entries, sets_defaults, tunes
@@ -116,15 +118,18 @@ def _mutating(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
 
 
 def _defaulting(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
+    made = completion(settings, cluster)
     return (
-        *([SetPodDefaults(settings.defaults, cluster)] if sets_defaults(settings) else []),
-        *([TuneResources(settings.tuning, cluster)] if tunes(settings) else []),
+        *([SetPodDefaults(made.defaults, cluster)] if sets_defaults(settings) else []),
+        *([TuneResources(made.tuning, cluster)] if tunes(settings) else []),
     )
 
 
 def completion(settings: Settings, cluster: Cluster) -> Completion:
     """What follows the sidecars, for whoever foresees it."""
-    return Completion(settings.defaults, settings.tuning, cluster)
+    refusing = resource_policies(settings, Mode.DENY)
+    defaults = attrs.evolve(settings.defaults, policies=refusing)
+    return Completion(defaults, attrs.evolve(settings.tuning, policies=refusing), cluster)
 
 
 def _validating(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:

@@ -17,7 +17,8 @@ Pure; raises MalformedObject (400) on a field of a type that the API forbids.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import attrs
@@ -27,6 +28,7 @@ from webhook.defaults.sets import DefaultSet
 from webhook.names import Reason
 from webhook.objects.limit_ranges import CONTAINER, LimitItem, LimitRange, with_defaults
 from webhook.objects.quantity import NANOS, Quantity
+from webhook.objects.resource_policies import ResourcePolicy
 from webhook.objects.resources import CPU, MEMORY, Part, PodResources, Resources, may_overcommit
 from webhook.sidecars.findings import Finding
 
@@ -55,8 +57,10 @@ class Amounts:
     findings: tuple[Finding, ...]
 
 
-def plan(stated: PodResources, sets: Sequence[DefaultSet], ranges: Sequence[LimitRange]) -> Amounts:
-    """What *sets*, all of which match, give to the containers of a pod that states *stated*."""
+def plan(
+    stated: PodResources, sets: Sequence[DefaultSet], ranges: Sequence[LimitRange], policies: Sequence[ResourcePolicy] = ()
+) -> Amounts:
+    """What *sets*, all of which match, give to the containers of a pod that states *stated* and is judged by *policies*."""
     completed = with_defaults(stated, ranges)
     wanted = {resource: _wanted(stated, completed, resource, sets, ranges) for resource in _resources(sets)}
     if not any(wanted.values()):
@@ -65,21 +69,24 @@ def plan(stated: PodResources, sets: Sequence[DefaultSet], ranges: Sequence[Limi
     everything = stated
     for resource, additions in wanted.items():
         everything = with_additions(everything, resource, additions)
-    if judge(everything, ranges).refusals:
-        return _one_by_one(stated, sets, ranges)
+    if judge(everything, ranges, policies).refusals:
+        return _one_by_one(stated, sets, ranges, policies)
     return Amounts(tuple(one for resource, additions in wanted.items() for one in _amounts(stated, resource, additions)), ())
 
 
-def _one_by_one(stated: PodResources, sets: Sequence[DefaultSet], ranges: Sequence[LimitRange]) -> Amounts:
+def _one_by_one(
+    stated: PodResources, sets: Sequence[DefaultSet], ranges: Sequence[LimitRange], policies: Sequence[ResourcePolicy]
+) -> Amounts:
     """The same, where some of it may have to be left out."""
     added: list[Amount] = []
     findings: list[Finding] = []
-    now = judge(stated, ranges)
+    judged = partial(judge, ranges=ranges, policies=policies)
+    now = judged(stated)
     for resource in _resources(sets):
         wanted = _wanted(stated, now.completed, resource, sets, ranges)
         if not wanted:
             continue
-        accepted, left_out, after = _accepted(stated, now, resource, wanted, ranges)
+        accepted, left_out, after = _accepted(stated, now, resource, wanted, judged)
         findings += left_out
         if accepted:
             now, stated = after, with_additions(stated, resource, accepted)
@@ -213,10 +220,10 @@ def _accepted(
     before: Acceptance,
     resource: str,
     wanted: Mapping[str, Addition],
-    ranges: Sequence[LimitRange],
+    judged: Callable[[PodResources], Acceptance],
 ) -> tuple[Mapping[str, Addition], list[Finding], Acceptance]:
     """The additions that add no refusal, why the others are left out, and the pod with those that stay."""
-    after = judge(with_additions(stated, resource, wanted), ranges)
+    after = judged(with_additions(stated, resource, wanted))
     new = after.new(before)
     if not new:
         return wanted, [], after
@@ -224,7 +231,7 @@ def _accepted(
     findings = [_left_out(resource, refusal) for refusal in new if refusal.path in at_fault]
     wanted = {path: addition for path, addition in wanted.items() if path not in at_fault}
     if wanted and at_fault:
-        after = judge(with_additions(stated, resource, wanted), ranges)
+        after = judged(with_additions(stated, resource, wanted))
         new = after.new(before)
     elif not wanted:
         new = ()

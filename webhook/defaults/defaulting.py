@@ -16,6 +16,7 @@ from webhook.admission.draft import Draft
 from webhook.clock import Deadline
 from webhook.cluster import Cluster, NamespaceFacts
 from webhook.defaults import amounts, texts, values
+from webhook.defaults.acceptance import of_namespace
 from webhook.defaults.amounts import Amount
 from webhook.defaults.sets import DefaultSet, PodDefaults
 from webhook.names import Reason
@@ -78,7 +79,8 @@ def set_defaults(
     if not chosen:
         return Outcome(Reason.NOTHING_TO_DO)
     planned = texts.plan(chosen, values.scope_of(pod, namespace, facts, now_s))
-    needed = amounts.plan(resources.read(pod), chosen, cluster.limit_ranges.of(namespace))
+    policies = of_namespace(settings.policies, namespace)
+    needed = amounts.plan(resources.read(pod), chosen, cluster.limit_ranges.of(namespace), policies)
     _write_texts(draft, planned)
     _write_amounts(draft, needed.added)
     findings = planned.findings + needed.findings

@@ -18,6 +18,7 @@ from webhook.names import APP_LABEL, DOMAIN, INJECT, PROJECT
 from webhook.objects import selectors
 from webhook.objects.pods import MIRROR_ANNOTATION, Kind
 from webhook.objects.quantity import Amounts, Quantity, field_of
+from webhook.objects.resource_policies import ResourcePolicy
 from webhook.objects.resource_rules import amount_fault
 from webhook.objects.resources import Part, Resources, may_overcommit
 from webhook.objects.selectors import Selector
@@ -98,6 +99,7 @@ class PodDefaults:
 
     sets: tuple[DefaultSet, ...] = ()
     enabled: bool = True
+    policies: tuple[ResourcePolicy, ...] = ()  # by which we refuse pods: no default may break one
 
     @property
     def asks_for_namespace(self) -> bool:

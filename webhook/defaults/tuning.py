@@ -23,7 +23,7 @@ import msgspec
 from webhook.admission.draft import Draft
 from webhook.clock import Deadline
 from webhook.cluster import CapacityFacts, Cluster
-from webhook.defaults.acceptance import judge
+from webhook.defaults.acceptance import judge, of_namespace
 from webhook.defaults.amounts import Bounds, with_additions
 from webhook.defaults.defaulting import Outcome, hindrance, namespace_facts, write_resources
 from webhook.defaults.texts import have_room
@@ -33,6 +33,7 @@ from webhook.objects.limit_ranges import LimitRange, with_defaults
 from webhook.objects.meta import Json
 from webhook.objects.pods import Kind
 from webhook.objects.quantity import NANOS, NANOS_OF_A_MILLI, Format, Quantity
+from webhook.objects.resource_policies import ResourcePolicy
 from webhook.objects.resources import CPU, MEMORY, Part, PodResources, Resources
 from webhook.objects.selectors import Selector
 from webhook.sidecars.findings import Finding
@@ -74,6 +75,7 @@ class Tuning:
     namespace_selector: Selector = Selector()
     pod_selector: Selector = Selector()
     enabled: bool = False
+    policies: tuple[ResourcePolicy, ...] = ()  # by which we refuse pods: no request is scaled beyond one
 
 
 @attrs.frozen
@@ -107,11 +109,13 @@ def tune(draft: Draft, namespace: str, cluster: Cluster, settings: Tuning, deadl
     if _is_guaranteed(completed):
         return Outcome(Reason.GUARANTEED, "requests are limits, and lower ones would cost the pod its quality of service")
     record, fault = _record(meta.annotations_of(pod))
-    changes = [
-        change
-        for resource, scale in settings.scales.items()
-        for change in _accepted(stated, resource, _changes(completed, resource, scale, capacity, record, ranges), ranges)
-    ]
+    policies = of_namespace(settings.policies, namespace)
+    changes: list[Change] = []
+    for resource, scale in settings.scales.items():
+        wanted = _changes(completed, resource, scale, capacity, record, ranges)
+        accepted, left_out = _accepted(stated, resource, wanted, ranges, policies)
+        changes += accepted
+        fault += left_out
     written = _text(completed, record, changes)
     if not changes or not have_room({**meta.annotations_of(pod), TUNED: written}):
         return Outcome(Reason.NOTHING_TO_DO, findings=fault)
@@ -202,13 +206,23 @@ def _tidy(hundredfold: int, like: Quantity) -> Quantity:
     return Quantity(-(-nanos // _MEBIBYTE) * _MEBIBYTE, Format.BINARY_SI)
 
 
-def _accepted(stated: PodResources, resource: str, changes: list[Change], ranges: Sequence[LimitRange]) -> list[Change]:
-    """*changes*, or none of them where a bound on the pod as a whole, or on one container, is in the way."""
+def _accepted(
+    stated: PodResources,
+    resource: str,
+    changes: list[Change],
+    ranges: Sequence[LimitRange],
+    policies: Sequence[ResourcePolicy],
+) -> tuple[list[Change], tuple[Finding, ...]]:
+    """*changes*, or none of them, and why, where a bound on the pod as a whole, or on one container, is in the way."""
     if not changes:
-        return []
+        return [], ()
     additions = {change.path: {Part.REQUESTS: change.new} for change in changes}
-    after = judge(with_additions(stated, resource, additions), ranges)
-    return [] if after.refusals and after.new(judge(stated, ranges)) else changes
+    after = judge(with_additions(stated, resource, additions), ranges, policies)
+    new = after.new(judge(stated, ranges, policies)) if after.refusals else ()
+    if not new:
+        return changes, ()
+    message = f"{resource} requests stay as they are, the pod would be refused otherwise: {new[0].message}"
+    return [], (Finding(Reason.DEFAULT_LEFT_OUT, message, new[0].path),)
 
 
 def _write(draft: Draft, changes: Sequence[Change]) -> None:

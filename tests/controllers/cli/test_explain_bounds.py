@@ -46,15 +46,17 @@ def test_defaults_that_come_after_the_sidecars_are_shown_and_count(desk: Desk, t
             "sets": [{"name": "base", "labels": {"team": "none"}, "resources": {"app": {"requests": {"cpu": "2"}}}}]
         },
         "resourceLimits": {"policies": [{"name": "modest", "container": {"cpu": {"requests": {"max": 1}}}}]},
+        "podCompliance": {"policies": [{"name": "owned", "labels": {"mode": "Deny", "required": {"team": []}}}]},
     }
     config.write_text(
         write_yaml({"apiVersion": "gatehouse.dev/v1alpha1", "kind": "GatehouseConfiguration", "features": features})
     )
 
-    found = json.loads(desk.run("--config", str(config), "-o", "json", desk.file(pod()), code=1))
+    found = json.loads(desk.run("--config", str(config), "-o", "json", desk.file(pod())))
 
     assert ("added", "label", "team") in {(one["action"], one["what"], one["name"]) for one in found["changes"]}
-    assert [one["reason"] for one in found["bounds"]] == ["OutOfLimits"]
+    assert [one["reason"] for one in found["findings"]] == ["DefaultLeftOut"]  # what would break a bound is not given
+    assert found["bounds"] == []
 
 
 def test_a_warning_of_bounds_is_no_refusal(desk: Desk) -> None:

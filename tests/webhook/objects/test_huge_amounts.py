@@ -37,7 +37,7 @@ def test_no_amounts_are_too_much_for_a_policy_or_a_limit_range(request: str, lim
     broken = limit_ranges.violations(pod(request, limit), [LimitRange("ns", "a", items)])
     doubts = resource_policies.hints(pod(request, limit))
 
-    messages = [one.message for one in (*found, *broken)] + [sentence for _, sentence in doubts]
+    messages = [one.message for one in found] + [one.message for one in broken] + [sentence for _, sentence in doubts]
 
     assert all(len(message) <= LONGEST_MESSAGE for message in messages)
 

@@ -186,7 +186,8 @@ def test_the_types_are_read_from_an_archive_as_well(tmp_path: Path) -> None:
 
 
 def test_no_type_is_read_before_it_is_needed() -> None:
-    command = "from webhook.sidecars.entries import source; from webhook.objects import schema; print(schema._data.cache_info().misses)"
+    imports = "from webhook.sidecars.entries import source; from webhook.objects import schema"
+    command = f"{imports}; print(schema._data.cache_info().misses)"
     shown = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True, cwd=ROOT)
 
     assert shown.stdout.strip() == "0"
