@@ -92,10 +92,12 @@ _OWN_GROUPS: Final = ("", "apps", "batch", "autoscaling", "policy")  # and all t
 
 
 def doubts(policy: CreatorPolicySection) -> Iterator[tuple[Path, str]]:
-    """Where, and a sentence."""
+    """Where, and a sentence; nothing about rules that are off."""
+    if not policy.enabled:
+        return
     rules = [rule for rule in policy.creator_rules if rule.mode is not Mode.OFF]
     for index, rule in enumerate(policy.creator_rules):
-        for place, pattern in enumerate(rule.resources):
+        for place, pattern in enumerate(() if rule.mode is Mode.OFF else rule.resources):
             path: Path = (*_RULES_PATH, index, "resources", place)
             said = _doubt_of_name(pattern) or _doubt_of_reach(pattern, rule) or _doubt_of_eviction(pattern, rule, rules)
             if said:

@@ -62,8 +62,9 @@ class ClusterFacts(Protocol):
 
 
 class WatchedFacts:
-    """Caches that follow the API server; those that only injection reads stand still when nothing injects.
+    """Caches that follow the API server; those that nobody asks stand still.
 
+    injects: whether anything asks for sidecars, namespaces or LimitRanges, as injection, defaults and tuning do.
     counts: whether anything asks how full the cluster is. databases: whether anything asks for DatabaseInstances.
     """
 

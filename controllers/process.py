@@ -123,7 +123,7 @@ class Process:
             "services": lambda: {
                 bound.service.name: {
                     "path": bound.service.path,
-                    "ready": all(self.facts.has_synced(cache) for cache in bound.service.caches),
+                    "ready": all(self.facts.has_synced(cache) for cache in bound.caches),
                 }
                 for bound in self.gate.services
             },
@@ -243,7 +243,7 @@ class Process:
             "shutdown": lambda: "leaving" if self._leaving.is_set() else None,
             "webhook": lambda: None if "webhook" in self._servers else "not listening yet",
         }
-        services = {bound.service.name: self._service_check(sorted(bound.service.caches)) for bound in self.gate.services}
+        services = {bound.service.name: self._service_check(sorted(bound.caches)) for bound in self.gate.services}
         return Probes({**live, **(self.leading.live_checks() if self.leading else {})}, ready, services)
 
     def _service_check(self, caches: Sequence[str]) -> Check:

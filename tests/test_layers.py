@@ -155,6 +155,7 @@ PURE = (
     "webhook.serving.limits",
     "controllers.advice",
     "controllers.checking",
+    "controllers.creator_doubts",
     "controllers.differences",
     "controllers.explaining",
     "controllers.config.document",

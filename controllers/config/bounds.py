@@ -31,11 +31,11 @@ _CONNECTED: Final = frozenset({"exec", "attach", "portforward", "proxy"})
 
 
 def label_fault(value: str) -> str | None:
-    """What is wrong with the name of a policy or rule."""
+    """What is wrong with the name of a policy, rule or entry."""
     return None if is_dns_label(value) else "must be a DNS label: lower case letters, digits and '-', at most 63"
 
 
-def mode() -> Reader:
+def mode_reader() -> Reader:
     """Off, Warn or Deny. YAML makes false of a bare Off."""
     read = choice(Mode)
     return lambda value: Mode.OFF if value is False else read(value)
@@ -172,7 +172,7 @@ class ResourcePolicySection:
 
     name: str = setting("", text(at_least=1, check=label_fault))
     namespaces: NamespacesSection = section(NamespacesSection)
-    mode: Mode = setting(Mode.DENY, mode())
+    mode: Mode = setting(Mode.DENY, mode_reader())
     absent: Absent = setting(Absent.COUNTS, choice(Absent))
     container: Mapping[str, BoundsSection] = setting({}, sections_by(BoundsSection, _resource_fault))
     pod: Mapping[str, BoundsSection] = setting({}, sections_by(BoundsSection, _resource_fault))
@@ -277,7 +277,7 @@ class CreatorRuleSection:
     operations: tuple[str, ...] = setting(("CREATE",), texts(check=_operation_fault))
     namespaces: NamespacesSection = section(NamespacesSection)
     allow: SubjectsSection = section(SubjectsSection)
-    mode: Mode = setting(Mode.DENY, mode())
+    mode: Mode = setting(Mode.DENY, mode_reader())
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(("name",), lambda it, given: not it.name, "must be set: messages name the rule by it"),

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
-from controllers.config.bounds import NamespacesSection, label_fault, mode, repeats
+from controllers.config.bounds import NamespacesSection, label_fault, mode_reader, repeats
 from controllers.config.decoder import Reader, Rule, flag, section, sections, setting, text, texts
 from webhook.objects.compliance import Capabilities, CompliancePolicy, HostPaths, Labels, Registries, Tags
 from webhook.objects.enforcement import Mode
@@ -85,7 +85,7 @@ def _needs_a_mode(name: str) -> Rule:
 class HostPathsSection:
     """Volumes of the node's own files"""
 
-    mode: Mode = setting(Mode.OFF, mode())
+    mode: Mode = setting(Mode.OFF, mode_reader())
     allow: tuple[str, ...] = setting((), texts(check=_path_fault))
 
     rules: ClassVar[tuple[Rule, ...]] = (_needs_a_mode("allow"),)
@@ -95,7 +95,7 @@ class HostPathsSection:
 class CapabilitiesSection:
     """Linux capabilities"""
 
-    mode: Mode = setting(Mode.OFF, mode())
+    mode: Mode = setting(Mode.OFF, mode_reader())
     drop_all: bool = setting(False, flag())
     allow: tuple[str, ...] = setting((), texts(check=_capability_fault))
 
@@ -106,7 +106,7 @@ class CapabilitiesSection:
 class RegistriesSection:
     """Where images come from"""
 
-    mode: Mode = setting(Mode.OFF, mode())
+    mode: Mode = setting(Mode.OFF, mode_reader())
     allow: tuple[str, ...] = setting((), texts(check=_registry_fault))
 
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -123,7 +123,7 @@ class RegistriesSection:
 class TagsSection:
     """How images are named"""
 
-    mode: Mode = setting(Mode.OFF, mode())
+    mode: Mode = setting(Mode.OFF, mode_reader())
     forbid: tuple[str, ...] = setting(Tags().forbid, texts(check=_tag_fault))
     require_digest: bool = setting(False, flag())
 
@@ -141,7 +141,7 @@ class TagsSection:
 class LabelsSection:
     """Labels that a pod bears"""
 
-    mode: Mode = setting(Mode.OFF, mode())
+    mode: Mode = setting(Mode.OFF, mode_reader())
     required: Mapping[str, tuple[str, ...]] = setting({}, _label_values())
 
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -169,11 +169,11 @@ class CompliancePolicySection:
 
     name: str = setting("", text(at_least=1, check=label_fault))
     namespaces: NamespacesSection = section(NamespacesSection)
-    privilege: Mode = setting(Mode.OFF, mode())
-    privilege_escalation: Mode = setting(Mode.OFF, mode())
-    host_namespaces: Mode = setting(Mode.OFF, mode())
-    host_ports: Mode = setting(Mode.OFF, mode())
-    run_as_non_root: Mode = setting(Mode.OFF, mode())
+    privilege: Mode = setting(Mode.OFF, mode_reader())
+    privilege_escalation: Mode = setting(Mode.OFF, mode_reader())
+    host_namespaces: Mode = setting(Mode.OFF, mode_reader())
+    host_ports: Mode = setting(Mode.OFF, mode_reader())
+    run_as_non_root: Mode = setting(Mode.OFF, mode_reader())
     host_paths: HostPathsSection = section(HostPathsSection)
     capabilities: CapabilitiesSection = section(CapabilitiesSection)
     registries: RegistriesSection = section(RegistriesSection)

@@ -7,14 +7,13 @@ from typing import ClassVar, Final
 
 import attrs
 
-from controllers.config.bounds import CreatorPolicySection, ResourceLimitsSection
+from controllers.config.bounds import CreatorPolicySection, ResourceLimitsSection, label_fault
 from controllers.config.compliance import PodComplianceSection
 from controllers.config.databases import DatabaseInstanceSection
 from controllers.config.decoder import Rule, choice, duration, flag, section, setting, text, texts
 from controllers.config.defaults import PodDefaultsSection, ResourceTuningSection
 from controllers.coverage.plan import GRACE_S
 from webhook.names import ARTICLE_CONFIG_MAP
-from webhook.objects.dns_names import is_dns_label
 from webhook.sidecars.selection import Missing, Policy
 
 _DEFAULT: Final = Policy()
@@ -24,12 +23,8 @@ _RULE_OF_SERVICE: Final = {"sidecar": "mutate"}  # the service that a feature's 
 _RULES_ONLY: Final = frozenset({"pod_defaults", "resource_tuning", "resource_limits", "creator_policy", "pod_compliance"})
 
 
-def _label_fault(value: str) -> str | None:
-    return None if is_dns_label(value) else "must be a DNS label: lower case letters, digits and '-', at most 63"
-
-
 def _optional_label_fault(value: str) -> str | None:
-    return _label_fault(value) if value else None
+    return label_fault(value) if value else None
 
 
 @attrs.frozen
@@ -44,7 +39,7 @@ class SidecarSection:
     """features.sidecar: what is injected where nothing is named"""
 
     enabled: bool = setting(True, flag())
-    default: tuple[str, ...] = setting((ARTICLE_CONFIG_MAP,), texts(check=_label_fault))
+    default: tuple[str, ...] = setting((ARTICLE_CONFIG_MAP,), texts(check=label_fault))
     on_missing_entry: Missing = setting(_DEFAULT.on_missing, choice(Missing))
     namespace: str = setting("", text(check=_optional_label_fault))  # "" = the one that this process runs in
 

@@ -23,7 +23,7 @@ NONE: Demand = (0, 0)
 # The Structs are frozen, so that equal ones are found, and omit what is absent, so that it stays so.
 
 
-class Amounts(msgspec.Struct, rename="camel", gc=False, frozen=True, omit_defaults=True):
+class Counted(msgspec.Struct, rename="camel", gc=False, frozen=True, omit_defaults=True):
     """Of all resources the two that are counted."""
 
     cpu: str | int | float | None = None
@@ -33,8 +33,8 @@ class Amounts(msgspec.Struct, rename="camel", gc=False, frozen=True, omit_defaul
 class Stated(msgspec.Struct, rename="camel", gc=False, frozen=True, omit_defaults=True):
     """`resources` of a container or a pod."""
 
-    requests: Amounts | None = None
-    limits: Amounts | None = None
+    requests: Counted | None = None
+    limits: Counted | None = None
 
 
 class Container(msgspec.Struct, rename="camel", gc=False, frozen=True, omit_defaults=True):
@@ -50,7 +50,7 @@ class Demanding(msgspec.Struct, rename="camel", gc=False, frozen=True, omit_defa
     containers: tuple[Container, ...] | None = None
     init_containers: tuple[Container, ...] | None = None
     resources: Stated | None = None
-    overhead: Amounts | None = None
+    overhead: Counted | None = None
 
 
 @lru_cache(maxsize=8192)
@@ -64,7 +64,7 @@ def requested(spec: Demanding) -> Demand:
     return amounts.get(CPU, quantity.ZERO).millis, amounts.get(MEMORY, quantity.ZERO).units
 
 
-def allocatable(amounts: Amounts | None) -> Demand:
+def allocatable(amounts: Counted | None) -> Demand:
     """What a node has for pods."""
     if amounts is None:
         return NONE

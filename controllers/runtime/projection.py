@@ -64,7 +64,7 @@ class _NodeInfo(_Struct):
 class _NodeStatus(_Struct):
     conditions: list[_Condition] | None = None
     node_info: _NodeInfo | None = None
-    allocatable: demand.Amounts | None = None
+    allocatable: demand.Counted | None = None
 
 
 class _Owner(_Struct):
@@ -146,7 +146,7 @@ class _CountedSpec(_PodSpec):
     containers: tuple[demand.Container, ...] | None = None
     init_containers: tuple[demand.Container, ...] | None = None
     resources: demand.Stated | None = None
-    overhead: demand.Amounts | None = None
+    overhead: demand.Counted | None = None
 
 
 class _CountedPod(Projected):

@@ -23,7 +23,7 @@ from webhook.admission.review import Operations
 from webhook.admission.service import ANY, Entry, Match
 from webhook.admission.settings import Settings
 from webhook.admission.spared import outside
-from webhook.names import APP_LABEL, PROJECT
+from webhook.names import APP_LABEL, NODES_GROUP, PROJECT
 from webhook.objects.compliance import CompliancePolicy
 from webhook.objects.creators import (
     CONTROL_PLANE,
@@ -36,6 +36,7 @@ from webhook.objects.creators import (
     parts,
 )
 from webhook.objects.enforcement import Mode, Namespaces
+from webhook.objects.pods import MIRROR_ANNOTATION
 from webhook.objects.resource_policies import ResourcePolicy
 from webhook.sidecars.wish import SYSTEM_NAMESPACES
 
@@ -66,8 +67,8 @@ _IS_LABELLED_OURS: Final = (
 # A mirror pod runs already; only its kubelet can show it (NodeRestriction), and it must not wait.
 _NOT_A_MIRROR_POD: Final = (
     "not-a-mirror-pod",
-    f"!('system:nodes' in {_GROUPS} && has(object.metadata.annotations) && "
-    "'kubernetes.io/config.mirror' in object.metadata.annotations)",
+    f"!('{NODES_GROUP}' in {_GROUPS} && has(object.metadata.annotations) && "
+    f"'{MIRROR_ANNOTATION}' in object.metadata.annotations)",
 )
 # Finalizers, owners and annotations change without us: the job controller takes its finalizer off pods all day. Of a spec an
 # update changes images, and the rest of what it may change (tolerations, gates, deadlines) is not judged.
@@ -121,7 +122,7 @@ def pod_entries(settings: Settings, mode: Mode = Mode.DENY) -> tuple[Entry, ...]
 def _may_break(policy: CompliancePolicy) -> str:
     """Whether an update changes what *policy* judges, in a namespace that it is for."""
     terms = []
-    if policy.registries.mode is not Mode.OFF or policy.tags.mode is not Mode.OFF:
+    if policy.judges_images:
         terms.append(_CHANGES_IMAGES)
     if _judges_labels(policy):
         changed = f"(k in {_LABELS_OF.format('object')}) != (k in {_LABELS_OF.format('oldObject')}) || "
@@ -172,7 +173,7 @@ def _judges_labels(policy: CompliancePolicy) -> bool:
 
 def _can_change(policy: CompliancePolicy) -> bool:
     """Whether it judges anything that the API lets change in a pod: images and labels."""
-    return _judges_labels(policy) or not policy.registries.mode is policy.tags.mode is Mode.OFF
+    return _judges_labels(policy) or policy.judges_images
 
 
 # -- who creates what

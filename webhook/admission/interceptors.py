@@ -220,7 +220,7 @@ class Admit:
         name = exchange.service.service.name
         if self._draining:
             raise self._refusal(name, "draining", Unavailable("this replica is shutting down"))
-        for cache in exchange.service.service.caches:
+        for cache in exchange.service.caches:
             if not self._synced(cache):
                 raise self._refusal(name, "unsynced", Unavailable(f"the {cache} cache has not synced yet"))
         with self._lock:

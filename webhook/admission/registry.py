@@ -1,6 +1,7 @@
 """The table of services: the single source of routes, health names, metric labels and webhook registrations.
 
-Adding a rule: one file in `webhook/features`, one line here, one folder of golden cases.
+Adding a rule: one file in `webhook/features`, its section in `controllers/config/features.py`, one line here, one folder of
+golden cases.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from webhook.admission.databases import database_entries
 from webhook.admission.defaults import default_entries, sets_defaults, tunes
 from webhook.admission.review import Operations
 from webhook.admission.service import (
+    LIMIT_RANGES_CACHE,
     NAMESPACES_CACHE,
     NODES_CACHE,
     PODS_CACHE,
@@ -42,6 +44,7 @@ from webhook.features.workload_warnings import WarnOfWorkloads
 from webhook.names import (
     ENABLED,
     INJECTED_NAMESPACE_LABEL,
+    NODES_GROUP,
     OPT_IN_NAMESPACE_LABEL,
 )
 from webhook.objects.enforcement import Mode
@@ -56,7 +59,7 @@ _PODS_OF_THEIR_OWN = ("Pod", "PodTemplate")  # the one is told of at its creatio
 
 # A flip by the node controller (MarkPodsNotReady in kubernetes/pkg/controller/util/node): Ready falls, ContainersReady stays. A
 # failed probe lowers both, and kubelets write as members of system:nodes: neither ever reaches us.
-NOT_A_KUBELET = ("not-a-kubelet", "!('system:nodes' in request.userInfo.groups)")
+NOT_A_KUBELET = ("not-a-kubelet", f"!('{NODES_GROUP}' in request.userInfo.groups)")
 POD_STATUS_CONDITIONS = (
     NOT_A_KUBELET,
     (
@@ -115,6 +118,12 @@ def _pod_status(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
 
 def _mutating(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
     return (InjectSidecars(settings.sidecars, cluster), *_defaulting(settings, cluster))
+
+
+def _mutating_caches(settings: Settings) -> frozenset[str]:
+    """With the LimitRanges where anything keeps to them: without defaults their cache is in no pod's way."""
+    injecting = frozenset({NAMESPACES_CACHE, SIDECARS_CACHE, NODES_CACHE})
+    return injecting | {LIMIT_RANGES_CACHE} if sets_defaults(settings) or tunes(settings) else injecting
 
 
 def _defaulting(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
@@ -223,14 +232,14 @@ SERVICES: tuple[Service, ...] = (
             _mutate("-every-pod", (INJECTED_NAMESPACE_LABEL, "In"), (OPT_IN_NAMESPACE_LABEL, "NotIn")),
         ),
         _mutating,
-        caches=frozenset({NAMESPACES_CACHE, SIDECARS_CACHE, NODES_CACHE}),
+        caches=_mutating_caches,
     ),
     Service(
         "mutate-defaults",
         "/mutate/defaults",
         default_entries,
         _defaulting,
-        caches=frozenset({NAMESPACES_CACHE}),
+        caches=frozenset({NAMESPACES_CACHE, LIMIT_RANGES_CACHE}),
     ),
     Service("validate", "/validate", pod_entries, _validating, mutating=False),
     Service("validate-warn", "/validate/warn", partial(pod_entries, mode=Mode.WARN), _warning, mutating=False),

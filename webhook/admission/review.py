@@ -85,6 +85,9 @@ class AdmissionRequest:
         return f"{kind} {self.namespace}/{self.name}" if self.namespace else f"{kind} {self.name}"
 
 
+FORBIDDEN = 403  # what the client of a request that a policy refuses gets
+
+
 @attrs.frozen
 class Denial:
     """A decided refusal: HTTP 200 with allowed false."""

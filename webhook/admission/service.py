@@ -23,7 +23,9 @@ NODES_CACHE = "nodes"
 PODS_CACHE = "pods"
 NAMESPACES_CACHE = "namespaces"
 SIDECARS_CACHE = "sidecars"  # the ConfigMaps that hold entries
-LIMIT_RANGES_CACHE = "limitranges"  # this and the next only feed forecasts: no service waits for them
+# Defaults and scaled requests wait for the LimitRanges: without them they might put a pod above its namespace's maximum.
+# Forecasts of what would be refused wait neither for them nor for quotas.
+LIMIT_RANGES_CACHE = "limitranges"
 QUOTAS_CACHE = "resourcequotas"
 
 ANY: Final = "*"  # in a registration: every group, version or resource
@@ -112,7 +114,7 @@ class Service:
     build: Callable[[Settings, Cluster], tuple[Rule, ...]]
     mutating: bool = True
     guards_availability: bool = False  # never refuses
-    caches: frozenset[str] = frozenset()  # that must have synced before it can answer
+    caches: frozenset[str] | Callable[[Settings], frozenset[str]] = frozenset()  # that must have synced before it can answer
     aliases: tuple[str, ...] = ()
 
     @property
@@ -124,12 +126,18 @@ class Service:
         """The registrations; () when *settings* leave it nothing to decide: then none is made."""
         return self.entries(settings) if callable(self.entries) else self.entries
 
+    def caches_with(self, settings: Settings) -> frozenset[str]:
+        """What it waits for; nothing where no registration is made: nobody may fill the caches then."""
+        if not self.entries_with(settings):
+            return frozenset()
+        return self.caches(settings) if callable(self.caches) else self.caches
+
     def bind(self, settings: Settings, cluster: Cluster) -> BoundService:
         """This service with its rules and registrations."""
         entries = self.entries_with(settings)
         takes = tuple(match for entry in entries for match in entry.matches)
-        caches = self.caches if entries else frozenset()  # nobody fills them for a service that has nothing to decide
-        return BoundService(attrs.evolve(self, entries=entries, caches=caches), self.build(settings, cluster), takes)
+        service = attrs.evolve(self, entries=entries)
+        return BoundService(service, self.build(settings, cluster), takes, self.caches_with(settings))
 
 
 @attrs.frozen
@@ -148,6 +156,7 @@ class BoundService:
     service: Service
     rules: tuple[Rule, ...]
     takes: tuple[Match, ...]
+    caches: frozenset[str]  # that must have synced before it can answer
 
     def answer(self, request: AdmissionRequest, context: Context) -> Answer:
         """Let every rule decide in order. Where they edit, the first denial ends it, elsewhere all are told.

@@ -7,6 +7,7 @@
     amounts     which requests and limits a pod gets
     defaulting  the whole decision about one pod
     tuning      requests by utilisation
+    completing  both in their order, for whoever foresees a pod
 
 Everything here is pure but for what the facts do (a live read of a namespace that the cache lacks).
 """

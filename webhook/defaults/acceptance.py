@@ -11,17 +11,14 @@ Pure; raises MalformedObject (400) on a field of a type that the API forbids.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 import attrs
 
 from webhook.objects import resource_rules
 from webhook.objects.limit_ranges import LimitRange, violations_of, with_defaults
 from webhook.objects.pod_totals import overdrafts_of
-from webhook.objects.resource_policies import STATED, Breach, ResourcePolicy, breaches_of
+from webhook.objects.resource_policies import POD, STATED, Breach, ResourcePolicy, breaches_of
 from webhook.objects.resources import PodResources
-
-POD: Final = "spec"  # the path of the pod as a whole
 
 
 @attrs.frozen

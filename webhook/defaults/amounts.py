@@ -50,7 +50,7 @@ class Amount:
 
 
 @attrs.frozen
-class Amounts:
+class AmountPlan:
     """What is added, and what had to be left out."""
 
     added: tuple[Amount, ...]
@@ -59,24 +59,24 @@ class Amounts:
 
 def plan(
     stated: PodResources, sets: Sequence[DefaultSet], ranges: Sequence[LimitRange], policies: Sequence[ResourcePolicy] = ()
-) -> Amounts:
+) -> AmountPlan:
     """What *sets*, all of which match, give to the containers of a pod that states *stated* and is judged by *policies*."""
     completed = with_defaults(stated, ranges)
     wanted = {resource: _wanted(stated, completed, resource, sets, ranges) for resource in _resources(sets)}
     if not any(wanted.values()):
-        return Amounts((), ())
+        return AmountPlan((), ())
     # Nearly always everything goes well, and then once is enough.
     everything = stated
     for resource, additions in wanted.items():
         everything = with_additions(everything, resource, additions)
     if judge(everything, ranges, policies).refusals:
         return _one_by_one(stated, sets, ranges, policies)
-    return Amounts(tuple(one for resource, additions in wanted.items() for one in _amounts(stated, resource, additions)), ())
+    return AmountPlan(tuple(one for resource, additions in wanted.items() for one in _amounts(stated, resource, additions)), ())
 
 
 def _one_by_one(
     stated: PodResources, sets: Sequence[DefaultSet], ranges: Sequence[LimitRange], policies: Sequence[ResourcePolicy]
-) -> Amounts:
+) -> AmountPlan:
     """The same, where some of it may have to be left out."""
     added: list[Amount] = []
     findings: list[Finding] = []
@@ -91,7 +91,7 @@ def _one_by_one(
         if accepted:
             now, stated = after, with_additions(stated, resource, accepted)
             added += _amounts(stated, resource, accepted)
-    return Amounts(tuple(added), tuple(findings))
+    return AmountPlan(tuple(added), tuple(findings))
 
 
 def _resources(sets: Sequence[DefaultSet]) -> list[str]:
@@ -103,7 +103,7 @@ def _wanted(
     stated: PodResources, completed: PodResources, resource: str, sets: Sequence[DefaultSet], ranges: Sequence[LimitRange]
 ) -> dict[str, Addition]:
     """By the path of the container."""
-    bounds = Bounds.of(ranges, resource)
+    bounds = RangeBounds.of(ranges, resource)
     most = stated.pod.limits.get(resource)
     if most is not None:
         bounds = attrs.evolve(bounds, ceilings=(*bounds.ceilings, most))
@@ -135,7 +135,7 @@ def _first(container: Resources, resource: str, part: Part, sets: Sequence[Defau
 
 
 @attrs.frozen
-class Bounds:
+class RangeBounds:
     """What LimitRanges allow a container of one resource."""
 
     floors: Sequence[Quantity]
@@ -143,7 +143,7 @@ class Bounds:
     ratios: Sequence[Quantity]
 
     @classmethod
-    def of(cls, ranges: Sequence[LimitRange], resource: str) -> Bounds:
+    def of(cls, ranges: Sequence[LimitRange], resource: str) -> RangeBounds:
         """Those of all *ranges* together."""
         items = [item for one in ranges for item in one.items if item.type == CONTAINER]
         return cls(*([found for item in items if (found := kind(item).get(resource)) is not None] for kind in _KINDS))
@@ -188,7 +188,9 @@ def _rounded(nanos: int, like: Quantity, *, up: bool) -> Quantity:
     return Quantity((-(-nanos // unit) if up else nanos // unit) * unit, like.format)
 
 
-def missing(resource: str, container: Resources, request: Quantity | None, limit: Quantity | None, bounds: Bounds) -> Addition:
+def missing(
+    resource: str, container: Resources, request: Quantity | None, limit: Quantity | None, bounds: RangeBounds
+) -> Addition:
     """What *container*, which has all other defaults, gets of *resource*; *request* and *limit* are the configured ones."""
     own = container.requests.get(resource)
     default = request if limit is None else limit
@@ -209,7 +211,7 @@ def missing(resource: str, container: Resources, request: Quantity | None, limit
     return {part: value for part, value in ((Part.REQUESTS, request), (Part.LIMITS, limit)) if value is not None}
 
 
-def _limit_for(own: Quantity, limit: Quantity, bounds: Bounds) -> Quantity:
+def _limit_for(own: Quantity, limit: Quantity, bounds: RangeBounds) -> Quantity:
     most = bounds.most_limit(own)
     wanted = bounds.within(max(limit, own))
     return wanted if most is None else min(wanted, most)

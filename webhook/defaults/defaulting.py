@@ -102,7 +102,7 @@ def matching(pod: Json, facts: NamespaceFacts | None, sets: Sequence[DefaultSet]
     ]
 
 
-def _write_texts(draft: Draft, planned: texts.Texts) -> None:
+def _write_texts(draft: Draft, planned: texts.TextPlan) -> None:
     for kind, added in (("labels", planned.labels), ("annotations", planned.annotations)):
         if added and not meta.metadata(draft.object).get(kind):
             draft.set(("metadata", kind), dict(added))
@@ -136,7 +136,7 @@ def write_resources(draft: Draft, container: pods.Container, parts: Mapping[Part
             draft.set((*path, part.value, resource), text)
 
 
-def _changes(planned: texts.Texts, added: Sequence[Amount]) -> Iterator[str]:
+def _changes(planned: texts.TextPlan, added: Sequence[Amount]) -> Iterator[str]:
     yield from (f"label {key}" for key in planned.labels)
     yield from (f"annotation {key}" for key in planned.annotations)
     yield from (f'container "{one.container}" {field_of(one.part.value, one.resource)} {one.value.text}' for one in added)

@@ -111,11 +111,7 @@ def faults(sets: Sequence[DefaultSet]) -> Faults:
     """Everything that is wrong with *sets*. Paths are those of the list in the configuration."""
     labels = frozenset(key for one in sets for key in one.labels)
     annotations = frozenset(key for one in sets for key in one.annotations)
-    names: set[str] = set()
     for index, one in enumerate(sets):
-        if one.name in names:
-            yield (index, "name"), "there is a set of that name already"
-        names.add(one.name)
         for requirement in one.pod_selector.requirements:
             if requirement.key in labels:
                 yield (

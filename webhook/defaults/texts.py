@@ -23,7 +23,7 @@ ANNOTATIONS_LIMIT_BYTES: Final = 256 * 1024
 
 
 @attrs.frozen
-class Texts:
+class TextPlan:
     """What is added, and what had to be left out."""
 
     labels: Mapping[str, str]
@@ -31,7 +31,7 @@ class Texts:
     findings: tuple[Finding, ...]
 
 
-def plan(sets: Sequence[DefaultSet], scope: Scope) -> Texts:
+def plan(sets: Sequence[DefaultSet], scope: Scope) -> TextPlan:
     """What *sets*, all of which match, give to the pod of *scope*. Annotations may ask for the labels that are given."""
     findings: list[Finding] = []
     metadata = meta.metadata(scope.pod)
@@ -41,7 +41,7 @@ def plan(sets: Sequence[DefaultSet], scope: Scope) -> Texts:
         scope = attrs.evolve(scope, pod={**scope.pod, "metadata": {**metadata, "labels": {**have, **labels}}})
     written = meta.annotations_of(scope.pod)
     wanted = _missing("annotations", written, [(one.name, one.annotations) for one in sets], scope, findings)
-    return Texts(labels, _fitting(written, wanted, findings), tuple(findings))
+    return TextPlan(labels, _fitting(written, wanted, findings), tuple(findings))
 
 
 def _missing(

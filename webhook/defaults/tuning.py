@@ -9,7 +9,8 @@ Steps and not a slope, so that pods of one rollout mostly get equal requests. Wh
 nothing. Left alone are Guaranteed pods (their requests are their limits: lower ones would make them evictable), pods of a
 priority class of the system, and resources that are stated for the pod as a whole.
 
-Pure; raises MalformedObject (400) on a field of a type that the API forbids.
+Pure but for what the facts do (a live read of a namespace that the cache lacks).
+Raises MalformedObject (400) on a field of a type that the API forbids.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from webhook.admission.draft import Draft
 from webhook.clock import Deadline
 from webhook.cluster import CapacityFacts, Cluster
 from webhook.defaults.acceptance import judge, of_namespace
-from webhook.defaults.amounts import Bounds, with_additions
+from webhook.defaults.amounts import RangeBounds, with_additions
 from webhook.defaults.defaulting import Outcome, hindrance, namespace_facts, write_resources
 from webhook.defaults.texts import have_room
 from webhook.names import TUNED, Reason
@@ -92,6 +93,7 @@ class Change:
 def tune(draft: Draft, namespace: str, cluster: Cluster, settings: Tuning, deadline: Deadline) -> Outcome:
     """Scale the requests of *draft*, a pod that is created in *namespace*.
 
+    Reason NOTHING_TO_DO: also where the settings ask for the labels of a namespace that nobody knows.
     Raises MalformedObject on a field of a type that the API forbids; the draft is then unedited.
     """
     pod = draft.object
@@ -101,28 +103,30 @@ def tune(draft: Draft, namespace: str, cluster: Cluster, settings: Tuning, deadl
     if not settings.enabled or not settings.scales or not _is_chosen(pod, namespace, cluster, settings, deadline):
         return Outcome(Reason.NOTHING_TO_DO)
     capacity = cluster.capacity.capacity()
-    if capacity is None or not capacity.nodes:
-        return Outcome(Reason.CAPACITY_UNKNOWN, "not all nodes and pods are known yet, or no node takes pods")
+    if capacity is None:
+        return Outcome(Reason.CAPACITY_UNKNOWN, "not all nodes and pods are known yet")
+    if not capacity.nodes:
+        return Outcome(Reason.CAPACITY_UNKNOWN, "no node takes ordinary pods")
     stated = resources.read(pod)
     ranges = cluster.limit_ranges.of(namespace)
     completed = with_defaults(stated, ranges)
     if _is_guaranteed(completed):
         return Outcome(Reason.GUARANTEED, "requests are limits, and lower ones would cost the pod its quality of service")
-    record, fault = _record(meta.annotations_of(pod))
+    record, findings = _record(meta.annotations_of(pod))
     policies = of_namespace(settings.policies, namespace)
     changes: list[Change] = []
     for resource, scale in settings.scales.items():
         wanted = _changes(completed, resource, scale, capacity, record, ranges)
         accepted, left_out = _accepted(stated, resource, wanted, ranges, policies)
         changes += accepted
-        fault += left_out
+        findings += left_out
     written = _text(completed, record, changes)
     if not changes or not have_room({**meta.annotations_of(pod), TUNED: written}):
-        return Outcome(Reason.NOTHING_TO_DO, findings=fault)
+        return Outcome(Reason.NOTHING_TO_DO, findings=findings)
     _write(draft, changes)
     draft.set(("metadata", "annotations", TUNED), written)
     told = tuple(Finding(Reason.TUNED, _told(change, capacity), f"{change.path}.resources.requests") for change in changes)
-    return Outcome(Reason.TUNED, "; ".join(finding.message for finding in told), fault + told)
+    return Outcome(Reason.TUNED, "; ".join(finding.message for finding in told), findings + told)
 
 
 def _exempt(pod: Json) -> Reason | None:
@@ -161,7 +165,7 @@ def _changes(
     percent = 100 if utilisation is None else scale.factor_percent(utilisation)
     if percent == 100 or resource in completed.pod.requests or resource in completed.pod.limits:
         return []
-    bounds = Bounds.of(ranges, resource)
+    bounds = RangeBounds.of(ranges, resource)
     found = []
     for one in completed.containers:
         old = one.requests.get(resource)
@@ -185,7 +189,7 @@ def _figures(resource: str, capacity: CapacityFacts) -> tuple[int, int]:
     return capacity.requested_memory, capacity.allocatable_memory
 
 
-def scaled(old: Quantity, percent: int, scale: Scale, limit: Quantity | None, bounds: Bounds) -> Quantity:
+def scaled(old: Quantity, percent: int, scale: Scale, limit: Quantity | None, bounds: RangeBounds) -> Quantity:
     """*old* times *percent*, as far as all bounds allow; what they would turn the other way stays as it is."""
     new = _tidy(old.nanos * percent, old)
     if percent < 100:
@@ -237,17 +241,12 @@ def _write(draft: Draft, changes: Sequence[Change]) -> None:
 
 def _told(change: Change, capacity: CapacityFacts) -> str:
     utilisation = utilisation_percent(change.resource, capacity)
-    return (
-        f'container "{change.container}": {change.resource} request {change.old.text} → {change.new.text}: '
-        f"{utilisation}% of {_there(change.resource, capacity)} requested"
-    )
-
-
-def _there(resource: str, capacity: CapacityFacts) -> str:
-    _, there = _figures(resource, capacity)
-    if resource == CPU:
-        return f"{there / 1000:g} schedulable cores are"
-    return f"{there / 2**30:.4g}Gi of schedulable memory is"
+    _, there = _figures(change.resource, capacity)
+    if change.resource == CPU:
+        fact = f"{utilisation}% of {there / 1000:g} schedulable cores are requested"
+    else:
+        fact = f"{utilisation}% of {there / 2**30:.4g}Gi of schedulable memory is requested"
+    return f'container "{change.container}": {change.resource} request {change.old.text} → {change.new.text}: {fact}'
 
 
 # -- the annotation ------------------------------------------------------------------------------------------------

@@ -14,14 +14,12 @@ from typing import ClassVar
 import attrs
 
 from webhook.admission.draft import Draft
-from webhook.admission.review import AdmissionRequest, Denial, Operations
+from webhook.admission.review import FORBIDDEN, AdmissionRequest, Denial, Operations
 from webhook.admission.service import Context, Verdict
 from webhook.names import Reason
 from webhook.objects import meta
 from webhook.objects.creators import UNNAMED, CreatorPolicy, CreatorRule, Deed, Requester, objecting
 from webhook.objects.enforcement import Mode, joined
-
-FORBIDDEN = 403
 
 
 @attrs.frozen

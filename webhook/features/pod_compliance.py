@@ -18,7 +18,7 @@ from typing import ClassVar
 import attrs
 
 from webhook.admission.draft import Draft
-from webhook.admission.review import AdmissionRequest, Denial, Operations
+from webhook.admission.review import FORBIDDEN, AdmissionRequest, Denial, Operations
 from webhook.admission.service import Context, Verdict
 from webhook.names import NODES_GROUP, Reason
 from webhook.objects import pods
@@ -27,7 +27,6 @@ from webhook.objects.enforcement import Complaint, Mode, joined
 from webhook.objects.limit_ranges import LimitRange
 from webhook.objects.meta import Json, display_name
 
-FORBIDDEN = 403
 STATUS = "status"
 # Subresources whose object is the pod itself. Of a resize nothing is ours; an update of the status may take labels off.
 SUBRESOURCES = ("", "ephemeralcontainers", STATUS)

@@ -4,8 +4,8 @@
     Everything else                  passes
     Mirror pods, our own pods, the system's namespaces   stay as they are
 
-Never refuses. What cannot be set is left out, and a warning says why. `webhook.defaults` has what is decided, and how.
-Pure but for what the facts do.
+Never refuses, but cannot answer (Unavailable) where a set asks for a namespace that nobody knows. What cannot be set is left
+out, and a warning says why. `webhook.defaults` has what is decided, and how. Pure but for what the facts do.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from typing import ClassVar
 import attrs
 
 from webhook.admission.draft import Draft
-from webhook.admission.review import AdmissionRequest, Denial, Operations
+from webhook.admission.review import FORBIDDEN, AdmissionRequest, Denial, Operations
 from webhook.admission.service import Context, Verdict
 from webhook.names import NODES_GROUP, Reason
 from webhook.objects import pods
@@ -27,8 +27,6 @@ from webhook.objects.enforcement import Complaint, Mode, Namespaces, joined
 from webhook.objects.limit_ranges import LimitRange
 from webhook.objects.meta import Json, display_name
 from webhook.objects.resource_policies import Breach, ResourcePolicy, breaches, hints, worsened
-
-FORBIDDEN = 403
 
 
 @attrs.frozen

@@ -4,8 +4,8 @@
     Everything else                  passes
     Mirror pods, our own pods, the system's namespaces, Guaranteed and critical pods   stay as they are
 
-Never refuses, and never waits: where the utilisation is not known, nothing is scaled. `webhook.defaults.tuning` has what is
-decided, and how. Pure but for what the facts do.
+Never refuses, and never waits for figures: where the utilisation is not known, nothing is scaled. `webhook.defaults.tuning` has
+what is decided, and how. Pure but for what the facts do.
 """
 
 from __future__ import annotations

@@ -78,6 +78,11 @@ class CompliancePolicy:
     tags: Tags = Tags()
     labels: Labels = Labels()
 
+    @property
+    def judges_images(self) -> bool:
+        """Whether any rule about images is on."""
+        return self.registries.mode is not Mode.OFF or self.tags.mode is not Mode.OFF
+
     def only(self, mode: Mode) -> CompliancePolicy:
         """What it asks for in *mode*; the other rules are off."""
         changes: dict[str, Any] = {}
@@ -109,7 +114,7 @@ def breaches(pod: Json, policy: CompliancePolicy) -> tuple[Breach, ...]:
     found: list[Breach] = []
     for reason, mode, violation in _of_pod_security(pod, policy):
         found.append(Breach(reason, mode, violation.message, violation.path, policy.name))
-    for owner, path, image in _images(pod) if _looks_at_images(policy) else ():
+    for owner, path, image in _images(pod) if policy.judges_images else ():
         found += _of_image(owner, path, image, policy)
     found += _of_labels(pod, policy)
     return tuple(found)
@@ -163,10 +168,6 @@ def _lies_in(path: str, folders: tuple[str, ...]) -> bool:
 
 
 # -- images and labels
-
-
-def _looks_at_images(policy: CompliancePolicy) -> bool:
-    return not policy.registries.mode is policy.tags.mode is Mode.OFF
 
 
 def _images(pod: Json) -> Iterator[tuple[str, str, str]]:

@@ -24,6 +24,7 @@ from typing import Final
 
 import attrs
 
+from webhook.names import NODES_GROUP
 from webhook.objects.enforcement import Mode, Namespaces, matches
 
 UNNAMED: Final = "?????"  # what the API server will put behind a generateName: nothing that a pattern could name
@@ -72,7 +73,7 @@ class Subjects:
 # show their static pods. kubernetes.io/docs/reference/access-authn-authz/rbac: default roles of core components.
 CONTROL_PLANE = Subjects(
     users=("system:kube-controller-manager", "system:kube-scheduler", "system:apiserver"),
-    groups=("system:nodes", "system:serviceaccounts:kube-system"),
+    groups=(NODES_GROUP, "system:serviceaccounts:kube-system"),
 )
 
 

@@ -20,7 +20,7 @@ from webhook.objects.meta import Json
 from webhook.objects.quantity import NANOS, ZERO, Quantity, field_of, hint, ratio
 from webhook.objects.resources import Part, PodResources, Resources
 
-POD = "spec"  # the path of the effective pod
+POD = "spec"  # the path of the effective pod, of all containers together
 STATED = "spec.resources"  # of what is stated for the pod, which its containers share
 
 

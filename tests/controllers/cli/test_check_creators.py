@@ -9,9 +9,9 @@ from controllers.checking import check
 HEAD = "apiVersion: gatehouse.dev/v1alpha1\nkind: GatehouseConfiguration\nfeatures:\n  creatorPolicy:\n    rules:\n"
 
 
-def warnings(*rules: str) -> list[str]:
+def warnings(*rules: str, head: str = HEAD) -> list[str]:
     """What is doubted in these rules."""
-    text = HEAD + "".join(f"      - {{name: r{index}, {rule}}}\n" for index, rule in enumerate(rules))
+    text = head + "".join(f"      - {{name: r{index}, {rule}}}\n" for index, rule in enumerate(rules))
     report = check([("gatehouse.yaml", text.encode())], "default")
     assert not report.faults
     return [str(one) for one in report.warnings]
@@ -52,3 +52,10 @@ def test_a_rule_that_never_means_what_it_says_is_doubted_at_its_resource(rule: s
 )
 def test_what_can_be_meant_is_not_doubted(rules: list[str]) -> None:
     assert warnings(*rules) == []
+
+
+@pytest.mark.parametrize(("feature", "mode"), [("true", "Off"), ("false", "Deny")])
+def test_a_rule_that_is_off_is_not_doubted(feature: str, mode: str) -> None:
+    head = HEAD.replace("    rules:", f"    enabled: {feature}\n    rules:")
+
+    assert warnings(f"resources: [pod], mode: {mode}", head=head) == []

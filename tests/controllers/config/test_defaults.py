@@ -94,7 +94,7 @@ memory: {enabled: true}
 DEFAULT_FAULTS = [
     ("sets: {}", "sets: must be a list of objects, not an object"),
     ("sets: [{labels: {a: b}}]", "sets[0].name: must be set"),
-    ("sets: [{name: a}, {name: a}]", "sets[1].name"),
+    ("sets: [{name: a}, {name: a}]", 'sets[1].name: "a" stands there twice'),
     ("sets: [{name: a, label: {}}]", "sets[0].label: unknown key: did you mean labels?"),
     ("sets: [{name: a, labels: {x: true}}]", 'sets[0].labels.x: must be a string, not a boolean (write "true" with quotes)'),
     ("sets: [{name: a, labels: {x: 'a b'}}]", "sets[0].labels.x: label value"),

@@ -92,5 +92,15 @@ def test_a_selector_that_all_share_narrows_the_registration() -> None:
 def test_nobody_waits_for_caches_of_a_service_that_has_nothing_to_decide() -> None:
     service = by_name("mutate-defaults")
 
-    assert service.bind(Settings(), facts.cluster()).service.caches == frozenset()
-    assert service.bind(defaults(), facts.cluster()).service.caches == {"namespaces"}
+    assert service.bind(Settings(), facts.cluster()).caches == frozenset()
+    assert service.bind(defaults(), facts.cluster()).caches == {"namespaces", "limitranges"}
+
+
+@pytest.mark.parametrize("settings", [defaults(), Settings(tuning=Tuning({"cpu": Scale()}, enabled=True))])
+@pytest.mark.parametrize("name", ["mutate", "mutate-defaults"])
+def test_no_amount_is_set_before_the_limit_ranges_are_known(name: str, settings: Settings) -> None:
+    assert "limitranges" in by_name(name).bind(settings, facts.cluster()).caches
+
+
+def test_injection_alone_does_not_wait_for_limit_ranges() -> None:
+    assert "limitranges" not in by_name("mutate").bind(Settings(), facts.cluster()).caches

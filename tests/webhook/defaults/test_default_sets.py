@@ -8,7 +8,7 @@ import pytest
 
 from tests.webhook.defaults.defaulting import amounts, call, container, default_set, pod, rule
 from webhook.admission.review import Operations
-from webhook.defaults.sets import DefaultSet, faults
+from webhook.defaults.sets import faults
 from webhook.errors import MalformedObject, Unavailable
 from webhook.names import Reason
 from webhook.objects.meta import Json
@@ -125,10 +125,6 @@ def test_what_would_be_refused_or_change_its_mind_cannot_be_configured(given: di
 
     assert [where for where, _ in found] == [path]
     assert message in found[0][1]
-
-
-def test_two_sets_have_two_names() -> None:
-    assert list(faults([DefaultSet("a"), DefaultSet("a")])) == [((1, "name"), "there is a set of that name already")]
 
 
 def test_a_sound_configuration_has_no_fault() -> None:

@@ -125,11 +125,15 @@ def test_what_the_cluster_lives_on_is_not_scaled(namespace: str, change: Json, r
     assert (done.patch, done.verdict.reason) == ([], reason)
 
 
-@pytest.mark.parametrize("full", [None, CapacityFacts(0, 0, 0, 0, 0)])
-def test_where_the_utilisation_is_not_known_nothing_is_scaled(full: CapacityFacts | None) -> None:
+@pytest.mark.parametrize(
+    ("full", "message"),
+    [(None, "not all nodes and pods are known yet"), (CapacityFacts(0, 0, 0, 0, 0), "no node takes ordinary pods")],
+)
+def test_where_the_utilisation_is_not_known_nothing_is_scaled(full: CapacityFacts | None, message: str) -> None:
     done = tuned(pod(HALF), full)
 
-    assert (done.patch, done.verdict.reason, done.verdict.warnings) == ([], Reason.CAPACITY_UNKNOWN, ())
+    assert done.patch == []
+    assert (done.verdict.reason, done.verdict.message, done.verdict.warnings) == (Reason.CAPACITY_UNKNOWN, message, ())
 
 
 def test_nodes_without_any_memory_have_no_utilisation_of_it() -> None:
