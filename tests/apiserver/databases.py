@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -246,7 +247,7 @@ def pod_spec(claim: str) -> Json:
     return spec
 
 
-class _Thread:
+class _Thread(ABC):
     """Looks at the cluster every 200 ms until it is closed. A refused write is somebody else's progress."""
 
     def __init__(self, api: Api) -> None:
@@ -275,9 +276,9 @@ class _Thread:
                     self.faults.append(refused)
                     return
 
+    @abstractmethod
     def look(self) -> None:
         """One look."""
-        raise NotImplementedError
 
 
 class Kubelet(_Thread):
