@@ -157,7 +157,6 @@ class Reason(StrEnum):
     CLAIM_TAKEN = "ClaimTaken"  # another instance says that the claim is its own
     VOLUMES_WILL_GO = "VolumesWillGo"
     VOLUMES_WILL_STAY = "VolumesWillStay"
-    CACHE_NOT_SYNCED = "CacheNotSynced"
     DELETION_WAITS = "DeletionWaits"
     DELETION_TIMED_OUT = "DeletionTimedOut"
     VOLUMES_GONE = "VolumesGone"

@@ -7,6 +7,7 @@ use, and deletes released volumes; its hostPath deleter takes only paths below /
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import tempfile
@@ -42,7 +43,9 @@ CONFIG: Json = {
     "leaderElection": {"enabled": True, "leaseDuration": "4s", "renewDeadline": "3s", "retryPeriod": "1s"},
     "controllers": {"databaseInstance": {"enabled": True}},
 }
-FOLDER = Path("/tmp/gatehouse-volumes")  # the hostPath deleter takes nothing outside of /tmp
+# One for each run, so that two are not in each other's way. The hostPath deleter takes what matches ^/tmp/.+ and nothing else,
+# whatever TMPDIR says (kubernetes/pkg/volume/hostpath).
+FOLDER = Path(f"/tmp/gatehouse-volumes-{os.getpid()}")
 
 
 def apply_crd(api: Api) -> None:

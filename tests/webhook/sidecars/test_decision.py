@@ -16,6 +16,7 @@ from webhook.names import INJECT_ENTRIES, Reason
 from webhook.sidecars.decision import Decision, decide
 from webhook.sidecars.entries.catalog import Catalog, Reading
 from webhook.sidecars.entries.entry import Entry
+from webhook.sidecars.fitting.sizes import MAX_PATCH
 from webhook.sidecars.selection import Policy
 from webhook.testing.facts import cluster, namespace_facts
 
@@ -98,3 +99,17 @@ def test_a_pod_whose_only_entry_is_left_out_is_not_called_injected() -> None:
 
     assert decision.reason is Reason.NAME_CONFLICT
     assert "left out as a whole" in decision.message
+
+
+def test_more_than_etcd_takes_is_refused_and_nothing_is_edited() -> None:
+    large = [
+        entry(f"e{number}", containers=({"name": f"e{number}", "image": "a:1", "args": ["x" * (MAX_PATCH // 5)]},))
+        for number in range(6)
+    ]
+    draft = Draft(asking(",".join(one.name for one in large), APP))
+
+    decision = decide(draft, "shop", shop(*large), Policy(), 0.0, Deadline.after(5.0, FakeClock()))
+
+    assert decision.refusal is not None
+    assert decision.refusal.reason is Reason.POD_TOO_LARGE
+    assert draft.operations == []
