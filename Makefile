@@ -2,14 +2,19 @@
 PYTHON ?= python3
 RUN    := .venv
 DEV    := .venv-dev
+BUILD  := .venv-binary
 PIP    := -m pip --disable-pip-version-check -q install -c constraints.txt
 
 comma  := ,
+KUBECTL   ?= kubectl
+IMAGE     ?= gatehouse:dev
+# One of manifests/overlays, or a kustomization of your own: OVERLAY=../mine
+INSTALLED  = $(if $(OVERLAY),$(if $(wildcard manifests/overlays/$(OVERLAY)),manifests/overlays/$(OVERLAY),$(OVERLAY)),manifests/base)
 # Every warning is an error, in the processes under test as well.
 STRICT := PYTHONDEVMODE=1 PYTHONWARNINGS=error
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format test-server test-apiserver bench soak manifests schema docs constraints clean
+.PHONY: help run test check format test-server test-apiserver bench soak binary image requirements deploy undeploy manifests schema docs constraints clean
 
 ## help: this text
 help:
@@ -55,7 +60,7 @@ test-server: $(DEV)/.ready
 test-apiserver: $(DEV)/.ready
 	$(STRICT) $(DEV)/bin/python -m pytest tests/apiserver
 
-## soak: the long forms: 2 million requests, 2 million inputs, 200 forced changes of leader (root, Go; about an hour)
+## soak: the long forms: 2 million requests and inputs, 200 forced changes of leader, 100,000 schedules of addresses (root, Go; about two hours)
 soak: $(DEV)/.ready
 	$(DEV)/bin/python $(PIP) -e .[soak]
 	$(DEV)/bin/python -m pytest tests/soak
@@ -66,9 +71,48 @@ soak: $(DEV)/.ready
 bench: $(DEV)/.ready
 	$(DEV)/bin/python -m tests.bench $(if $(SHORT),--short) $(if $(JSON),--json $(JSON))
 
-## manifests: renew manifests/base/70-webhooks.yaml from the table of services
+# One build at a time, whoever asks. The same sources, Python and packages give the same bytes (docs/binary.md).
+$(BUILD)/.ready: setup.cfg pyproject.toml release/requirements.txt
+	@echo "preparing $(BUILD) (once) ..."
+	@$(PYTHON) -m venv $(BUILD)
+	@$(BUILD)/bin/python -m pip --disable-pip-version-check -q install --no-compile --require-hashes -r release/requirements.txt
+	@$(BUILD)/bin/python -m pip --disable-pip-version-check -q install --no-deps --no-build-isolation -e .
+	@touch $@
+
+SHIPPED := $(shell find webhook controllers manifests release -type f ! -name '*.pyc' 2>/dev/null)
+
+dist/gatehouse: $(BUILD)/.ready $(SHIPPED)
+	@echo "building $@ (half a minute) ..."
+	@mkdir -p dist && flock dist $(BUILD)/bin/python -m release.binary $@
+
+dist/gatehouse-image.tar: dist/gatehouse release/image.py
+	@flock dist $(BUILD)/bin/python -m release.image $< $@ $(IMAGE)
+
+## binary: dist/gatehouse, the whole program as one executable file that needs no Python
+binary: dist/gatehouse
+
+## image: dist/gatehouse-image.tar, a minimal image around it for containerd and `docker load` (Debian; IMAGE=gatehouse:dev)
+image: dist/gatehouse-image.tar
+
+## requirements: renew release/requirements.txt, the hashes of all that goes into the binary
+requirements:
+	@rm -rf .venv-requirements && $(PYTHON) -m venv .venv-requirements
+	@.venv-requirements/bin/python -m pip --disable-pip-version-check -q install pip-tools
+	@(head -n 1 release/requirements.txt; .venv-requirements/bin/pip-compile -q --extra binary -c constraints.txt --generate-hashes --allow-unsafe \
+	  --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o - setup.cfg) > requirements.new
+	@mv requirements.new release/requirements.txt && rm -rf .venv-requirements
+
+## deploy: install in the cluster of kubectl and wait until the replicas are ready (IMAGE=gatehouse:dev, OVERLAY=single-node)
+deploy:
+	@KUBECTL="$(KUBECTL)" IMAGE="$(IMAGE)" manifests/install.sh deploy $(INSTALLED)
+
+## undeploy: take the installation away, webhooks first (OVERLAY as for deploy; kinds with objects stay unless PURGE=1)
+undeploy:
+	@KUBECTL="$(KUBECTL)" PURGE="$(PURGE)" manifests/install.sh undeploy $(INSTALLED)
+
+## manifests: renew the webhook configurations in manifests/ from the table of services
 manifests: $(DEV)/.ready
-	@(head -n 2 manifests/base/70-webhooks.yaml; $(DEV)/bin/gatehouse manifests) > manifests/70.new && mv manifests/70.new manifests/base/70-webhooks.yaml
+	@$(DEV)/bin/python -m tests.manifests.webhooks
 
 ## docs: renew the tables of docs/sidecars.md from tests/webhook/sidecars/truth.py
 docs: $(DEV)/.ready
@@ -81,10 +125,10 @@ schema: $(DEV)/.ready
 ## constraints: renew constraints.txt with the newest versions that setup.cfg allows
 constraints:
 	@rm -rf .venv-constraints && $(PYTHON) -m venv .venv-constraints
-	@.venv-constraints/bin/python -m pip --disable-pip-version-check -q install -e .[test,dev,soak]
+	@.venv-constraints/bin/python -m pip --disable-pip-version-check -q install -e .[test,dev,soak,binary]
 	@(head -n 1 constraints.txt; .venv-constraints/bin/python -m pip freeze --exclude-editable) > constraints.new
 	@mv constraints.new constraints.txt && rm -rf .venv-constraints
 
 ## clean: remove the virtual environments and caches
 clean:
-	rm -rf .venv .venv-dev .venv-constraints *.egg-info build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-dev .venv-binary .venv-constraints .venv-requirements *.egg-info build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
+from controllers.certificates.following import FollowedCertificate
+from controllers.certificates.plan import Followed
 from controllers.config.election import ClientConnectionSection
 from controllers.database_instance.caches import DatabaseCaches
 from controllers.local import LocalCluster
+from controllers.pod_ip.caches import AddressCaches
 from controllers.runtime.capacity import CountedCapacity
 from controllers.runtime.informer import Informer
 from controllers.runtime.lister import (
@@ -27,12 +30,17 @@ from controllers.runtime.projection import nodes_resource, pods_resource
 from controllers.runtime.rest import Limits, RestClient
 from controllers.sidecars.awaiting import AwaitedEntries
 from controllers.sidecars.caches import SidecarCaches
+from webhook.addresses.policy import AddressPolicy
 from webhook.admission.service import NODES_CACHE, PODS_CACHE
 from webhook.clock import Clock, Deadline
-from webhook.cluster import Cluster, NoCapacity, NoDatabases, NodeFacts
+from webhook.cluster import Cluster, NoAddresses, NoCapacity, NoDatabases, NodeFacts
+from webhook.objects.databases import InstanceFacts
 from webhook.objects.meta import Json
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry
+
+# Each admission of a pod with a fixed address is one write or two; a burst of them must not wait for our own limit.
+ADDRESS_LIMITS = Limits(per_second=500.0, burst=500)
 
 OnDeath = Callable[[str, BaseException], None]
 
@@ -57,6 +65,9 @@ class ClusterFacts(Protocol):
     def nodes(self) -> Iterable[NodeFacts]:
         """Every node."""
 
+    def databases_known(self) -> Iterable[InstanceFacts]:
+        """Every DatabaseInstance; none unless somebody asks for them."""
+
     def caches(self) -> Json:
         """Each cache: synced, objects, seconds since the API server was last heard."""
 
@@ -66,6 +77,8 @@ class WatchedFacts:
 
     injects: whether anything asks for sidecars, namespaces or LimitRanges, as injection, defaults and tuning do.
     counts: whether anything asks how full the cluster is. databases: whether anything asks for DatabaseInstances.
+    addresses: what holds of fixed addresses, None when nobody gives any; identity: of this replica, which reserves them.
+    certificate: what is followed of the serving certificate, None when that is nothing.
     """
 
     def __init__(
@@ -79,11 +92,16 @@ class WatchedFacts:
         injects: bool = True,
         counts: bool = False,
         databases: bool = False,
+        addresses: AddressPolicy | None = None,
+        identity: str = "",
+        certificate: Followed | None = None,
     ) -> None:
         limits = Limits(per_second=connection.qps, burst=connection.burst)
         self._client = client = RestClient.auto(connection.kubeconfig, telemetry, clock, limits)
         self.node_informer = nodes = Informer(nodes_resource(policy), client, telemetry, clock, on_death)
-        self.pod_informer = pods = Informer(pods_resource(counted=counts), client, telemetry, clock, on_death)
+        self.pod_informer = pods = Informer(
+            pods_resource(counted=counts, addressed=addresses is not None), client, telemetry, clock, on_death
+        )
         self.sidecars = sidecars = SidecarCaches(client, telemetry, clock, on_death)
         self._caches: dict[str, tuple[Informer[Any], ...]] = {NODES_CACHE: (nodes,), PODS_CACHE: (pods,)}
         if injects:
@@ -92,6 +110,13 @@ class WatchedFacts:
         self._informers = [informer for group in self._caches.values() for informer in group]
         if self.databases is not None:
             self._informers += self.databases.informers()
+        self.certificate = FollowedCertificate(certificate, client, telemetry, clock, on_death) if certificate else None
+        if self.certificate is not None:
+            self._informers += self.certificate.caches.informers()
+        self.addresses: AddressCaches | None = None
+        if addresses is not None:
+            writes = RestClient.auto(connection.kubeconfig, telemetry, clock, ADDRESS_LIMITS)
+            self.addresses = AddressCaches(client, writes, pods, addresses, identity, telemetry, clock, on_death)
         self.cluster = Cluster(
             NodeLister(nodes, client, policy, clock, telemetry),
             PodLister(pods),
@@ -102,27 +127,37 @@ class WatchedFacts:
             LiveConfigMaps(client, clock, telemetry),
             CountedCapacity(nodes, pods) if counts else NoCapacity(),
             self.databases or NoDatabases(),
+            self.addresses or NoAddresses(),
         )
 
     def start(self) -> None:
         for informer in self._informers:
             informer.start()
+        if self.addresses is not None:
+            self.addresses.start()
 
     def stop(self, deadline: Deadline) -> None:
         for informer in self._informers:
             informer.signal_stop()
+        if self.addresses is not None:
+            self.addresses.signal_stop()
         for informer in self._informers:
             informer.stop(deadline)
+        if self.addresses is not None:
+            self.addresses.stop(deadline)
         self._client.close()
 
     def alive(self) -> bool:
-        return all(informer.alive() for informer in self._informers)
+        return all(informer.alive() for informer in self._informers) and (self.addresses is None or self.addresses.alive())
 
     def has_synced(self, cache: str) -> bool:
         return all(informer.has_synced() for informer in self._caches[cache])
 
     def nodes(self) -> Iterable[NodeFacts]:
         return [item.facts for item in self.node_informer.store.items()]
+
+    def databases_known(self) -> Iterable[InstanceFacts]:
+        return () if self.databases is None else [item.facts for item in self.databases.instances.store.items()]
 
     def caches(self) -> Json:
         return {
@@ -131,7 +166,7 @@ class WatchedFacts:
                 "objects": len(informer.store),
                 "silenceSeconds": round(informer.silence_s(), 1),
             }
-            for informer in self._informers
+            for informer in (*self._informers, *(self.addresses.informers() if self.addresses else ()))
         }
 
 
@@ -156,6 +191,9 @@ class FileFacts:
 
     def nodes(self) -> Iterable[NodeFacts]:
         return self._local.snapshot.nodes.values()
+
+    def databases_known(self) -> Iterable[InstanceFacts]:
+        return self._local.snapshot.database_instances()
 
     def caches(self) -> Json:
         return {name: {"synced": True, "objects": count} for name, count in self._local.snapshot.counts().items()}

@@ -1,8 +1,8 @@
 """The led side of the process: the election, the controllers that only the leader runs, and the Events they write.
 
 Without `leaderElection.enabled` the controllers run at once and unguarded, which is right for a single replica only, and is
-said in the log. The election, the led writes, the Events and the caches have an API client each: a burst of one never holds
-back the others. Main thread, except what is read for the status page and the probes.
+said in the log. The election, the led writes, those of addresses, the Events and the caches have an API client each: a burst
+of one never holds back the others. Main thread, except what is read for the status page and the probes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from pathlib import Path
 
 from controllers.config.document import Configuration
 from controllers.coverage.tally import Tally
-from controllers.facts import WatchedFacts
+from controllers.database_instance.deletions import Deletions
+from controllers.facts import ADDRESS_LIMITS, WatchedFacts
 from controllers.led import Surroundings, led_controllers
 from controllers.probes import Check
 from controllers.runtime.election import Candidate, Timing
@@ -54,14 +55,15 @@ class Leading:
         telemetry: Telemetry,
         clock: Clock,
         on_death: OnDeath,
+        identity: str = "",
     ) -> None:
-        """policy: of sidecars, as admission has it."""
+        """policy: of sidecars, as admission has it. identity: of this replica; one is made where none is given."""
         connection, election = config.client_connection, config.leader_election
         limits = Limits(per_second=connection.qps, burst=connection.burst)
         self._writes = RestClient.auto(connection.kubeconfig, telemetry, clock, limits)
         self._reports = RestClient.auto(connection.kubeconfig, telemetry, clock, EVENT_LIMITS)
         self._leases = RestClient.auto(connection.kubeconfig, telemetry, clock, ELECTION_LIMITS)
-        identity = make_identity()
+        identity = identity or make_identity()
         self._recorder = EventRecorder(PROJECT, identity, self._reports, telemetry, clock, on_death)
         self._elector: Elector | None = None
         if election.enabled:
@@ -74,7 +76,14 @@ class Leading:
         announcer = self._recorder.only_while(elector.is_leading) if elector else self._recorder
         covers = config.features.sidecar.enabled and config.controllers.coverage.enabled
         self.tally = Tally(telemetry) if covers else None
-        given = Surroundings(config, policy, facts, self._writes, announcer, self.tally, telemetry, clock, on_death, leadership)
+        self._addresses = self._writes
+        if facts.addresses is not None:
+            self._addresses = RestClient.auto(connection.kubeconfig, telemetry, clock, ADDRESS_LIMITS)
+        writes = (self._writes, self._addresses)
+        self.deletions = Deletions(telemetry, clock) if facts.databases is not None else None
+        given = Surroundings(
+            config, policy, facts, *writes, announcer, self.tally, telemetry, clock, on_death, leadership, self.deletions
+        )
         self._controllers = tuple(led_controllers(given))
         if self._elector is not None:
             self._elector.lead(*self._controllers)
@@ -134,6 +143,7 @@ class Leading:
         self._recorder.stop(Deadline.after(min(RECORDER_LEAVES_WITHIN_S, deadline.remaining_s()), deadline.clock))
         self._reports.close()
         self._writes.close()
+        self._addresses.close()
 
 
 def own_namespace() -> str:

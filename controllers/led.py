@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
+from controllers.certificates.controller import certificates
+from controllers.certificates.reconciler import Certificate
 from controllers.config.document import Configuration
 from controllers.coverage.controller import coverage
 from controllers.coverage.evictions import Limits as EvictionLimits
@@ -16,12 +18,15 @@ from controllers.database_instance.deletions import Deletions
 from controllers.edge_health.controller import edge_health
 from controllers.edge_health.plan import Duties
 from controllers.facts import WatchedFacts
+from controllers.pod_ip.caches import AddressCaches
+from controllers.pod_ip.controller import Sources, pod_ip
 from controllers.runtime.controller import Controller
 from controllers.runtime.events import Announcer
 from controllers.runtime.reconcile import Leadership
 from controllers.runtime.rest import RestClient
 from controllers.sidecars.controller import sidecar_entries
 from webhook.clock import Clock
+from webhook.features.pod_ip import GiveAddresses
 from webhook.sidecars.selection import Policy
 from webhook.telemetry import Telemetry
 
@@ -36,12 +41,14 @@ class Surroundings:
     policy: Policy  # of sidecars
     facts: WatchedFacts
     api: RestClient  # of led writes
+    address_api: RestClient  # of those of fixed addresses: a thousand that come free at once hold nobody else back
     announcer: Announcer  # speaks only while we lead
     tally: Tally | None  # of coverage; None = nobody asks for it
     telemetry: Telemetry
     clock: Clock
     on_death: OnDeath
     leadership: Leadership
+    deletions: Deletions | None  # of databases; None = nobody follows them
 
 
 def led_controllers(given: Surroundings) -> Iterator[Controller]:
@@ -53,8 +60,13 @@ def led_controllers(given: Surroundings) -> Iterator[Controller]:
         yield _sidecar_entries(given)
     if given.tally is not None:
         yield _coverage(given, given.tally)
-    if given.facts.databases is not None:
-        yield _database_instance(given, given.facts.databases)
+    if given.facts.addresses is not None and config.controllers.pod_ip.enabled:
+        yield _pod_ip(given, given.facts.addresses)
+    certificate = given.facts.certificate.looked_after() if given.facts.certificate is not None else None
+    if certificate is not None and config.controllers.certificates.enabled:
+        yield _certificates(given, certificate)
+    if given.facts.databases is not None and given.deletions is not None:
+        yield _database_instance(given, given.facts.databases, given.deletions)
 
 
 def _edge_health(given: Surroundings) -> Controller:
@@ -106,7 +118,35 @@ def _coverage(given: Surroundings, tally: Tally) -> Controller:
     )
 
 
-def _database_instance(given: Surroundings, caches: DatabaseCaches) -> Controller:
+def _pod_ip(given: Surroundings, caches: AddressCaches) -> Controller:
+    return pod_ip(
+        given.address_api,
+        Sources(caches.pods, caches.reservations, caches.pools_informer, caches.stateful_sets),
+        GiveAddresses(caches.policy, given.facts.cluster),
+        caches.policy,
+        caches.identity,
+        given.announcer,
+        given.telemetry,
+        given.clock,
+        given.on_death,
+        leadership=given.leadership,
+        waits_for=(given.facts.sidecars.namespaces.synced_event,),
+    )
+
+
+def _certificates(given: Surroundings, certificate: Certificate) -> Controller:
+    return certificates(
+        given.api,
+        certificate,
+        given.announcer,
+        given.telemetry,
+        given.clock,
+        given.on_death,
+        leadership=given.leadership,
+    )
+
+
+def _database_instance(given: Surroundings, caches: DatabaseCaches, deletions: Deletions) -> Controller:
     return database_instance(
         given.api,
         caches,
@@ -115,6 +155,6 @@ def _database_instance(given: Surroundings, caches: DatabaseCaches) -> Controlle
         given.clock,
         given.on_death,
         leadership=given.leadership,
-        deletions=Deletions(given.telemetry, given.clock),
+        deletions=deletions,
         defaults=given.config.controllers.database_instance.defaults(),
     )

@@ -12,6 +12,8 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
+from controllers.database_instance.resources import claim_of, instance_of, stateful_set_of
+from controllers.database_instance.values import Workload
 from controllers.runtime.errors import UndecodableObject
 from controllers.runtime.projection import node_facts_from_object, pod_facts_from_object
 from controllers.runtime.projection_cluster import (
@@ -22,6 +24,8 @@ from controllers.runtime.projection_cluster import (
 )
 from controllers.sidecars.copies import read as read_entries
 from webhook.cluster import NamespaceFacts, NodeFacts, PodFacts
+from webhook.objects import databases
+from webhook.objects.databases import ClaimFacts, InstanceFacts
 from webhook.objects.documents import DocumentError, objects, read_documents
 from webhook.objects.limit_ranges import LimitRange
 from webhook.objects.meta import Json
@@ -81,25 +85,42 @@ def read_file(path: Path, stamp: Stamp, policy: VotePolicy) -> File:
     return File(stamp, tuple(found))
 
 
-def _facts(
-    value: Any, policy: VotePolicy
-) -> NodeFacts | PodFacts | NamespaceFacts | Reading | LimitRange | ResourceQuota | None:
-    if not isinstance(value, dict) or value.get("apiVersion") != "v1":
+Facts = (
+    NodeFacts
+    | PodFacts
+    | NamespaceFacts
+    | Reading
+    | LimitRange
+    | ResourceQuota
+    | InstanceFacts
+    | ClaimFacts
+    | Workload  # StatefulSets
+)
+
+
+def _facts(value: Any, policy: VotePolicy) -> Facts | None:
+    if not isinstance(value, dict):
         return None
     obj: Json = value
-    match obj.get("kind"):
-        case "Node":
+    match obj.get("apiVersion"), obj.get("kind"):
+        case "v1", "Node":
             return node_facts_from_object(obj, policy)
-        case "Pod":
+        case "v1", "Pod":
             return pod_facts_from_object(obj)
-        case "Namespace":
+        case "v1", "Namespace":
             return namespace_facts_from_object(obj)
-        case "ConfigMap":
+        case "v1", "ConfigMap":
             return read_entries(config_map_facts_from_object(obj))
-        case "LimitRange":
+        case "v1", "LimitRange":
             return limit_range_from_object(obj)
-        case "ResourceQuota":
+        case "v1", "ResourceQuota":
             return quota_from_object(obj)
+        case "v1", "PersistentVolumeClaim":
+            return claim_of(obj)
+        case "apps/v1", "StatefulSet":
+            return stateful_set_of(obj)
+        case databases.API_VERSION, databases.KIND:
+            return instance_of(obj).facts
     return None
 
 

@@ -6,10 +6,12 @@ Implements the Protocols of `webhook.cluster`. Threads: any; a look-up takes the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Protocol, TypeVar
 
 import attrs
 
+from controllers.database_instance.values import Workload
 from controllers.local_files import File
 from controllers.runtime.capacity import capacity_of
 from webhook.admission.service import (
@@ -23,6 +25,7 @@ from webhook.admission.service import (
 from webhook.clock import Deadline
 from webhook.cluster import CapacityFacts, Cluster, NamespaceFacts, NodeFacts, PodFacts
 from webhook.logs import get_log
+from webhook.objects.databases import PLURAL, ClaimFacts, InstanceFacts
 from webhook.objects.limit_ranges import LimitRange
 from webhook.objects.resource_quotas import ResourceQuota
 from webhook.objects.versions import Minor, oldest
@@ -47,6 +50,13 @@ class Snapshot:
     catalog: Catalog = Catalog()
     oldest_kubelet: Minor | None = None
     capacity: CapacityFacts | None = None
+    instances: Mapping[str, tuple[InstanceFacts, ...]] = attrs.field(factory=dict)  # by namespace, and so are
+    claims: Mapping[str, tuple[ClaimFacts, ...]] = attrs.field(factory=dict)
+    stateful_sets: Mapping[str, tuple[Workload, ...]] = attrs.field(factory=dict)
+
+    def database_instances(self) -> Iterable[InstanceFacts]:
+        """Those of every namespace."""
+        return chain.from_iterable(self.instances.values())
 
     def counts(self) -> Mapping[str, int]:
         """How many objects there are, by the name of the cache that stands for them in a cluster."""
@@ -57,6 +67,9 @@ class Snapshot:
             SIDECARS_CACHE: len(self.catalog.sources),
             LIMIT_RANGES_CACHE: sum(map(len, self.limit_ranges.values())),
             QUOTAS_CACHE: sum(map(len, self.quotas.values())),
+            PLURAL: sum(map(len, self.instances.values())),
+            "persistentvolumeclaims": sum(map(len, self.claims.values())),
+            "statefulsets": sum(map(len, self.stateful_sets.values())),
         }
 
 
@@ -67,6 +80,9 @@ def combine(files: Sequence[File], before: Catalog) -> Snapshot:
     ranges = _unique(files, LimitRange, "limitrange", lambda one: f"{one.namespace}/{one.name}")
     quotas = _unique(files, ResourceQuota, "resourcequota", lambda one: f"{one.namespace}/{one.name}")
     readings = _unique(files, Reading, "configmap", lambda reading: reading.source)
+    instances = _unique(files, InstanceFacts, "databaseinstance", lambda one: one.key)
+    claims = _unique(files, ClaimFacts, "persistentvolumeclaim", lambda one: f"{one.namespace}/{one.name}")
+    stateful_sets = _unique(files, Workload, "statefulset", lambda one: f"{one.namespace}/{one.name}")
     return Snapshot(
         nodes=_facts(nodes),
         pods=_facts(pods),
@@ -78,6 +94,9 @@ def combine(files: Sequence[File], before: Catalog) -> Snapshot:
         catalog=_catalog(_facts(readings), before),
         oldest_kubelet=oldest(node.kubelet_version for node in _facts(nodes).values() if not node.unschedulable),
         capacity=capacity_of(_facts(nodes).values(), _facts(pods).values()),
+        instances=_grouped(_facts(instances).values(), lambda one: one.namespace),
+        claims=_grouped(_facts(claims).values(), lambda one: one.namespace),
+        stateful_sets=_grouped(_facts(stateful_sets).values(), lambda one: one.namespace),
     )
 
 
@@ -135,6 +154,7 @@ def cluster_of(source: Source) -> Cluster:
         LocalQuotas(source),
         LocalConfigMaps(source),
         LocalCapacity(source),
+        LocalDatabases(source),
     )
 
 
@@ -244,3 +264,26 @@ class LocalConfigMaps:
     def exists(self, namespace: str, name: str, deadline: Deadline) -> bool | None:
         """True of those in files, None of all others."""
         return f"{namespace}/{name}" in self.source.snapshot.readings or None
+
+
+@attrs.frozen
+class LocalDatabases:
+    """DatabaseInstances, claims and StatefulSets from files."""
+
+    source: Source
+
+    def synced(self) -> bool:
+        """Always: files are read before anybody is served."""
+        return True
+
+    def instances_in(self, namespace: str) -> Sequence[InstanceFacts]:
+        """The instances of *namespace*."""
+        return self.source.snapshot.instances.get(namespace, ())
+
+    def claims_in(self, namespace: str) -> Sequence[ClaimFacts]:
+        """The claims of *namespace*."""
+        return self.source.snapshot.claims.get(namespace, ())
+
+    def makers_in(self, namespace: str) -> Sequence[Workload]:
+        """The StatefulSets of *namespace*."""
+        return self.source.snapshot.stateful_sets.get(namespace, ())

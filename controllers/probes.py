@@ -31,11 +31,21 @@ TEXT = "text/plain; charset=utf-8"
 class Probes:
     """Named checks, and what to say of them."""
 
-    def __init__(self, live: Mapping[str, Check], ready: Mapping[str, Check], services: Mapping[str, Check]) -> None:
-        """live, ready: the checks of /healthz and /readyz; services: one check a service, all part of /readyz too."""
+    def __init__(
+        self,
+        live: Mapping[str, Check],
+        ready: Mapping[str, Check],
+        services: Mapping[str, Check],
+        apart: Mapping[str, Mapping[str, Check]] | None = None,
+    ) -> None:
+        """live, ready: the checks of /healthz and /readyz; services: one check a service, all part of /readyz too.
+
+        apart: what /readyz/SERVICE asks besides, and /readyz never does: it must not put the other services out of service.
+        """
         self._groups = {"healthz": dict(live), "readyz": {**ready, **services}}
         self._services = dict(services)
         self._ready = dict(ready)
+        self._apart = {service: dict(checks) for service, checks in (apart or {}).items()}
         self._lock = threading.Lock()  # guards _failing
         self._failing: dict[str, str] = {}
 
@@ -48,7 +58,7 @@ class Probes:
         if name:
             if name in self._services:
                 # A service is ready when it is, and the process as a whole is.
-                checks = {**self._ready, name: self._services[name]}
+                checks = {**self._ready, name: self._services[name], **self._apart.get(name, {})}
             elif name in checks:
                 checks = {name: checks[name]}
             else:

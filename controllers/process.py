@@ -1,6 +1,7 @@
 """The composition root: a configuration becomes the parts of one process, in the order in which they start.
 
     metrics and probes   first, so that a process which waits can be seen
+    certificate          where it is in a Secret: found there, or made by whichever replica comes first
     caches               they follow the API server, or the files of --local
     webhook              listens at once; each service answers 503 until the caches that it reads have synced
     shutdown delay       starts nothing; its stop: unready, then serve on while the cluster takes notice
@@ -19,8 +20,9 @@ import queue
 import signal
 import sys
 import threading
+import time
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -28,12 +30,16 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
+from controllers.certificates.news import watch_expiry
 from controllers.config.address import Address
 from controllers.config.document import DEFAULT_HOME, Configuration
 from controllers.config.webhook import CertificateSource as Source
+from controllers.database_instance.overview import overview
 from controllers.facts import ClusterFacts, FileFacts, WatchedFacts
 from controllers.leading import Leading, own_namespace
+from controllers.pod_ip.caches import AddressCaches
 from controllers.probes import Check, Probes, health_application, metrics_application
+from controllers.runtime.elector import make_identity
 from controllers.status import Section, collect, sidecar_entries, silent_nodes
 from controllers.supervisor import Part, Supervisor
 from controllers.version import version
@@ -42,7 +48,6 @@ from webhook.clock import Clock, Deadline, SystemClock
 from webhook.logs import get_log
 from webhook.objects.meta import Json
 from webhook.serving.limits import ServerLimits
-from webhook.serving.selfsigned import make_self_signed
 from webhook.serving.server import AdmissionServer
 from webhook.serving.tls import CertificateError, CertificateSource, FileCertificates, KeyPair, MadeCertificates
 from webhook.serving.wsgi import application
@@ -59,6 +64,8 @@ SMALL_SERVER = ServerLimits(
     connections=64, unproven_connections=32, body_bytes=64 * 1024, buffered_bytes=4 * 2**20, queue_length=16
 )
 SECOND_SIGNAL_CODE = 1
+# Ctrl-C and systemd reach each process of a group, and the launcher of the single binary passes its own on: that is one wish.
+SAME_SIGNAL_S = 0.5
 SEND_AWAY_S = 1.0  # the API server waits Retry-After (1 s) between its tries
 
 
@@ -93,13 +100,18 @@ class Process:
         self._local = options.local_dir is not None
         self._telemetry = Telemetry()
         self._leaving = threading.Event()
+        self._identity = make_identity()
         self._ca_pem = b""
         self._servers: dict[str, AdmissionServer] = {}
         self.facts = self._make_facts(options.local_dir)
+        self._followed = self.facts.certificate if isinstance(self.facts, WatchedFacts) else None
+        watch_expiry(
+            self._telemetry, clock, self._leaf_expiry_s, self._followed.ca_expiry_s if self._followed else lambda: None
+        )
         settings = config.settings(DEFAULT_HOME if self._local else own_namespace())
         self.leading: Leading | None = None
         if isinstance(self.facts, WatchedFacts):
-            self.leading = Leading(config, settings.sidecars, self.facts, self._telemetry, clock, self._fail)
+            self.leading = Leading(config, settings.sidecars, self.facts, self._telemetry, clock, self._fail, self._identity)
         self.gate = Gate(settings, self.facts.cluster, self._telemetry, clock, synced=self.facts.has_synced)
         self._probes = self._make_probes()
         self.supervisor = Supervisor(self._parts(), clock, LEAVE_WITHIN_S + config.webhook.shutdown_delay_s)
@@ -123,7 +135,8 @@ class Process:
             "services": lambda: {
                 bound.service.name: {
                     "path": bound.service.path,
-                    "ready": all(self.facts.has_synced(cache) for cache in bound.caches),
+                    "ready": all(self.facts.has_synced(cache) for cache in bound.caches)
+                    and all(check() is None for check in self._apart().get(bound.service.name, {}).values()),
                 }
                 for bound in self.gate.services
             },
@@ -132,6 +145,8 @@ class Process:
             "leaderElection": lambda: self.leading.status() if self.leading else {"enabled": False},
             "sidecars": lambda: sidecar_entries(self.facts.cluster.sidecars.catalog()),
             "coverage": lambda: self.leading.tally.status() if self.leading and self.leading.tally else None,
+            "databases": self._databases_section,
+            "addresses": self._addresses_section,
             "silentNodes": lambda: silent_nodes(self.facts.nodes(), self._config.votes.policy(), self._clock.wall_s()),
         }
         return collect(sections)
@@ -139,10 +154,44 @@ class Process:
     # -- inside
 
     def _certificate_section(self) -> Json:
-        server = self._servers.get("webhook")
-        expiry_s = server.certificate_expiry_s if server is not None else None
+        expiry_s = self._leaf_expiry_s()
         left_s = None if expiry_s is None else round(expiry_s - self._clock.wall_s())
-        return {"source": self._config.webhook.certificate.source.value, "expiresInSeconds": left_s}
+        followed = self._followed.status() if self._followed is not None else {}
+        return {"source": self._config.webhook.certificate.source.value, "expiresInSeconds": left_s, **followed}
+
+    def _leaf_expiry_s(self) -> float | None:
+        server = self._servers.get("webhook")
+        return None if server is None else server.certificate_expiry_s
+
+    def _ensure_certificate(self) -> None:
+        if self._followed is not None:
+            self._followed.ensure(self.supervisor.stopping)
+            self._ca_pem = self._followed.bundle()
+
+    def _why_no_certificate(self) -> str | None:
+        expiry_s = self._leaf_expiry_s()
+        if expiry_s is not None and self._clock.wall_s() >= expiry_s:
+            return "the served certificate has expired"
+        return None if self._followed is None else self._followed.why_not_ready()
+
+    def _databases_section(self) -> Json | None:
+        if not self._config.controllers.database_instance.enabled:
+            return None
+        deletions = self.leading.deletions if self.leading else None
+        errors, waits = (deletions.errors(), deletions.waits()) if deletions else ({}, {})
+        return overview(self.facts.databases_known(), errors, waits, self._clock.wall_s())
+
+    def _address_caches(self) -> AddressCaches | None:
+        return self.facts.addresses if isinstance(self.facts, WatchedFacts) else None
+
+    def _apart(self) -> Mapping[str, Mapping[str, Check]]:
+        """What a service waits for that must not put the others out of service: what needs CRDs, and a leader at work."""
+        caches = self._address_caches()
+        return {} if caches is None else {"pod-ip": {"addresses": caches.why_not_ready}}
+
+    def _addresses_section(self) -> Json | None:
+        caches = self._address_caches()
+        return None if caches is None else caches.status()
 
     def _process_section(self) -> Json:
         failing = self._probes.failing()
@@ -166,9 +215,12 @@ class Process:
             self._telemetry,
             self._clock,
             self._fail,
-            injects=config.features.injects() or config.features.completes(),
+            injects=config.features.injects() or config.features.completes() or config.features.pod_ip.enabled,
             counts=config.features.resource_tuning.enabled,
             databases=config.controllers.database_instance.enabled,
+            addresses=config.features.pod_ip.policy(),
+            identity=self._identity,
+            certificate=config.webhook.certificate.followed(own_namespace()),
         )
 
     def _fail(self, name: str, error: BaseException | None = None) -> None:
@@ -179,6 +231,7 @@ class Process:
         parts = [
             self._server_part("metrics", config.metrics.bind_address, metrics_application(self._telemetry, self.status)),
             self._server_part("healthProbe", config.probes.bind_address, health_application(self._probes)),
+            Part("certificate", self._ensure_certificate, lambda deadline: None),
             Part("caches", self.facts.start, self.facts.stop, self.facts.alive),
             self._server_part("webhook", config.webhook.bind_address, application(self.gate, self._clock)),
             Part("shutdown delay", lambda: None, self._delay),
@@ -187,6 +240,8 @@ class Process:
             parts += self.leading.parts()
         else:
             log.info("local: facts from files, led controllers are off")
+            if config.features.pod_ip.enabled:
+                log.warning("local: no fixed addresses are given, since there is no API server to reserve them")
         return [part for part in parts if part is not None]
 
     def _server_part(self, name: str, address: Address, app: Application) -> Part | None:
@@ -233,6 +288,12 @@ class Process:
         client_ca = Path(auth.ca_file) if auth.ca_file else None
         if section.source is Source.FILES:
             return FileCertificates(Path(section.cert_file), Path(section.key_file), client_ca)
+        source = self._followed.source(client_ca) if self._followed is not None else None
+        if source is not None:
+            return source
+        # Only now: it imports cryptography, 16 MiB that a process with a certificate from elsewhere need not have.
+        from webhook.serving.selfsigned import make_self_signed
+
         made = make_self_signed(section.hosts, now_s=self._clock.wall_s())
         self._ca_pem = made.ca
         return MadeCertificates(KeyPair(made.certificate, made.key), client_ca)
@@ -242,9 +303,10 @@ class Process:
         ready: dict[str, Check] = {
             "shutdown": lambda: "leaving" if self._leaving.is_set() else None,
             "webhook": lambda: None if "webhook" in self._servers else "not listening yet",
+            "certificate": self._why_no_certificate,
         }
         services = {bound.service.name: self._service_check(sorted(bound.caches)) for bound in self.gate.services}
-        return Probes({**live, **(self.leading.live_checks() if self.leading else {})}, ready, services)
+        return Probes({**live, **(self.leading.live_checks() if self.leading else {})}, ready, services, self._apart())
 
     def _service_check(self, caches: Sequence[str]) -> Check:
         def check() -> str | None:
@@ -269,20 +331,21 @@ class Process:
 
 @contextmanager
 def signals(supervisor: Supervisor) -> Iterator[None]:
-    """SIGTERM and SIGINT stop *supervisor*; the second one ends the process at once.
+    """SIGTERM and SIGINT stop *supervisor*; the second one ends the process at once, unless it comes within SAME_SIGNAL_S.
 
     A handler runs in the main thread between any two of its instructions, perhaps while it holds the very lock that an Event
     would take. So it only leaves word in a queue whose `put` is reentrant; a thread passes it on.
     """
-    wanted = False
+    wanted_s: float | None = None
     words: queue.SimpleQueue[bool] = queue.SimpleQueue()  # True: stop; False: nobody will say anything more
 
     def handle(number: int, frame: FrameType | None) -> None:
-        nonlocal wanted
-        if wanted:
+        nonlocal wanted_s
+        if wanted_s is None:
+            wanted_s = time.monotonic()
+            words.put(True)
+        elif time.monotonic() - wanted_s > SAME_SIGNAL_S:
             os._exit(SECOND_SIGNAL_CODE)
-        wanted = True
-        words.put(True)
 
     def pass_on() -> None:
         while words.get():

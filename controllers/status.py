@@ -1,7 +1,7 @@
 """What the process knows at this moment, as JSON: the page /statusz and the command `gatehouse status`.
 
     {"process": {...}, "services": {...}, "caches": {...}, "leaderElection": {...}, "sidecars": {...}, "coverage": {...},
-     "silentNodes": {...}}
+     "databases": {...}, "addresses": {...}, "silentNodes": {...}}
 
 Each section is a function that any thread may call; one that fails says so in its place and does not take the page with it.
 """
@@ -101,8 +101,12 @@ def describe(page: Json) -> str:
         state = "guarded" if row["guarded"] else "not guarded"
         lines.append(f"  {row['node']}: {state}, {row['reason']}, vote {row['vote']}, age {_span(row['ageSeconds'])}")
     lines += _sidecars(page.get("sidecars", {}))
+    if addresses := page.get("addresses"):
+        lines += ["", *_addresses(addresses)]
     if coverage := page.get("coverage"):
         lines += ["", *tally.describe(coverage)]
+    if databases := page.get("databases"):
+        lines += ["", *_databases(databases)]
     return "\n".join(lines)
 
 
@@ -118,6 +122,40 @@ def _sidecars(section: Json) -> list[str]:
         for fault in row["faults"]:
             path = f"{fault['path']}: " if fault["path"] else ""
             lines.append(f"    data.{fault['key']}:{fault['line']}:{fault['column']}: {path}{fault['message']}")
+    return lines
+
+
+def _databases(section: Json) -> list[str]:
+    if failed := _failed("databases", section):
+        return [failed]
+    counts = [f"{section.get(word, 0)} {word}" for word in ("protected", "deleting")]
+    counts += [f"{section[word]} {word}" for word in ("failing", "unreadable") if section.get(word)]
+    oldest_s = section.get("oldestDeletionSeconds")
+    oldest = "" if oldest_s is None else f"; the oldest deletion was asked for {_span(oldest_s)} ago"
+    lines = [f"databases: {section.get('count', 0)} ({', '.join(counts)}){oldest}"]
+    for row in section.get("deletions", ()):
+        waits = f", {row['waitsFor']}" if row.get("waitsFor") else ""
+        lines.append(f"  {row['instance']}: being deleted for {_span(row['ageSeconds'])}{waits}")
+    lines += [f"  {row['instance']}: FAILS: {row['error']}" for row in section.get("failures", ())]
+    return lines
+
+
+def _addresses(section: Json) -> list[str]:
+    if failed := _failed("fixed addresses", section):
+        return [failed]
+    phases = ", ".join(f"{section.get(phase, 0)} {phase}" for phase in ("bound", "reserved", "cooling"))
+    lines = [f"fixed addresses: {section.get('reservations', 0)} ({phases})"]
+    if (oldest_s := section.get("oldestUnboundSeconds")) is not None:
+        lines[0] += f", the oldest without a pod since {_span(oldest_s)}"
+    if waiting := section.get("waitingFor"):
+        lines.append(f"  WAITS for {', '.join(waiting)}: pods that ask are refused until then")
+    network = section.get("network") or {}
+    obstacles = [f"{pool['name']} {pool['obstacle']}" for pool in network.get("pools", ()) if pool["obstacle"]]
+    lines.append(f"  the network's pools: {network.get('source') or 'unknown, any address will do'}")
+    lines += [f"    {obstacle}" for obstacle in obstacles]
+    for pool in section.get("pools", ()):
+        state = f", FAULT: {pool['fault']}" if pool["fault"] else "" if pool["adopted"] else ", not adopted yet"
+        lines.append(f"  pool {pool['name']}: {pool['used']} of {pool['size']} used, {pool['free']} free{state}")
     return lines
 
 

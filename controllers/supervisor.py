@@ -44,6 +44,11 @@ class Supervisor:
 
     # -- called by any thread
 
+    @property
+    def stopping(self) -> threading.Event:
+        """Set once the process is to leave: for a part whose start may take long."""
+        return self._wanted
+
     def request_stop(self) -> None:
         """Leave, with exit code 0 unless something fails."""
         self._wanted.set()

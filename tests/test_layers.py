@@ -19,7 +19,10 @@ MAY_IMPORT = {
     "webhook.logs": (),
     "webhook.telemetry": (),
     "webhook.objects": ("webhook.names", "webhook.errors", "webhook.cluster"),
+    "webhook.addresses": ("webhook.objects", "webhook.names"),
     "webhook.cluster": (
+        "webhook.addresses",
+        "webhook.errors",
         "webhook.clock",
         "webhook.names",
         "webhook.objects",
@@ -27,6 +30,7 @@ MAY_IMPORT = {
         "webhook.sidecars.wish",
     ),
     "webhook.admission.registry": (
+        "webhook.addresses",
         "webhook.admission",
         "webhook.cluster",
         "webhook.defaults",
@@ -79,6 +83,7 @@ MAY_IMPORT = {
         "webhook.admission.draft",
     ),
     "webhook.admission": (
+        "webhook.addresses",
         "webhook.cluster",
         "webhook.defaults",
         "webhook.sidecars",
@@ -90,6 +95,7 @@ MAY_IMPORT = {
         "webhook.telemetry",
     ),
     "webhook.features": (
+        "webhook.addresses",
         "webhook.admission",
         "webhook.cluster",
         "webhook.defaults",
@@ -108,6 +114,7 @@ MAY_IMPORT = {
     ),
     "webhook.testing": ("webhook",),
     "controllers.runtime": (
+        "webhook.addresses",
         "webhook.objects",
         "webhook.names",
         "webhook.errors",
@@ -129,12 +136,14 @@ IMPORTERS = {
     "jsonpointer": {"webhook.admission.verify"},
     "yaml": {"webhook.objects.documents"},
     "prometheus_client": {"webhook.telemetry"},
+    "cryptography": {"webhook.serving.selfsigned"},
 }
 
 # The noun decides: no thread, clock, socket, log, lock, file or chance inside.
 PURE = (
     "webhook.names",
     "webhook.errors",
+    "webhook.addresses",
     "webhook.objects",
     "webhook.features",
     "webhook.sidecars",
@@ -143,6 +152,7 @@ PURE = (
     "webhook.admission.review",
     "webhook.admission.draft",
     "webhook.admission.service",
+    "webhook.admission.addresses",
     "webhook.admission.bounds",
     "webhook.admission.defaults",
     "webhook.admission.spared",
@@ -162,6 +172,7 @@ PURE = (
     "controllers.config.defaults",
     "controllers.config.environment",
     "controllers.config.features",
+    "controllers.config.addresses",
     "controllers.config.bounds",
     "controllers.config.compliance",
     "controllers.sidecars.copies",
@@ -171,6 +182,8 @@ PURE = (
     "controllers.runtime.watch",
     "controllers.runtime.backoff",
     "controllers.runtime.demand",
+    "controllers.runtime.fixed",
+    "controllers.pod_ip.resources",
     "controllers.runtime.projection",
     "controllers.runtime.projection_cluster",
     "controllers.runtime.candidate",
@@ -182,11 +195,17 @@ PURE = (
     "controllers.database_instance.belonging",
     "controllers.database_instance.ending",
     "controllers.database_instance.keeping",
-    "controllers.database_instance.objects",
+    "controllers.database_instance.overview",
     "controllers.database_instance.plan",
-    "controllers.database_instance.telling",
+    "controllers.database_instance.resources",
+    "controllers.database_instance.shapes",
+    "controllers.database_instance.snapshotting",
+    "controllers.database_instance.status",
     "controllers.database_instance.values",
+    "controllers.pod_ip.bodies",
     "controllers.runtime.finalizers",
+    "controllers.certificates.bundles",
+    "controllers.certificates.plan",
     "controllers.coverage.plan",
     "controllers.coverage.evictions",
 )

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from webhook.admission.configurations import ClientConfig, configurations
 from webhook.admission.registry import SERVICES
 from webhook.admission.settings import Settings
-from webhook.objects.documents import read_documents
 
 ROOT = Path(__file__).parents[1]
 TRACKED = [
@@ -22,20 +20,6 @@ TRACKED = [
     if name
 ]
 README = (ROOT / "README.md").read_text()
-
-
-def test_the_webhook_manifest_is_what_the_registry_says() -> None:
-    file = ROOT / "manifests" / "base" / "70-webhooks.yaml"
-
-    written = [document.value for document in read_documents(file.read_bytes(), file.name)]
-
-    assert written == configurations(SERVICES, ClientConfig.service("kube-system", "gatehouse", 443)), "make manifests"
-
-
-def test_every_manifest_is_in_the_kustomization() -> None:
-    for folder in (ROOT / "manifests").iterdir():
-        (document,) = read_documents((folder / "kustomization.yaml").read_bytes(), "kustomization.yaml")
-        assert set(document.value["resources"]) == {path.name for path in folder.glob("[0-9]*.yaml")}
 
 
 def test_every_service_has_golden_cases_and_stands_in_the_readme() -> None:

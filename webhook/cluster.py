@@ -12,9 +12,15 @@ from typing import Protocol
 
 import attrs
 
+from webhook.addresses.address import Address
+from webhook.addresses.effects import Outcome
+from webhook.addresses.facts import Asked, PoolFacts, ReservationFacts
+from webhook.addresses.marks import Marks
+from webhook.addresses.network import Network
 from webhook.clock import Deadline
+from webhook.errors import Unavailable
 from webhook.names import Reason
-from webhook.objects.databases import ClaimFacts, InstanceFacts
+from webhook.objects.databases import ClaimFacts, ClaimMaker, InstanceFacts
 from webhook.objects.limit_ranges import LimitRange
 from webhook.objects.resource_quotas import ResourceQuota
 from webhook.sidecars.entries.catalog import Catalog
@@ -89,6 +95,8 @@ class PodFacts:
     requested_cpu_m: int = 0  # of the effective pod, thousandths of a core; 0 when nobody asked for it to be read
     requested_memory: int = 0  # bytes
     left_out: tuple[tuple[str, str], ...] = ()  # entry and revision of what the status annotation says was left out on purpose
+    fixed: Marks | None = None  # what it says of fixed addresses; None for nearly every pod
+    on_host_network: bool = False  # whatever else is an obstacle
 
     @property
     def is_marked(self) -> bool:
@@ -213,7 +221,7 @@ class NoCapacity:
 
 
 class Databases(Protocol):
-    """The DatabaseInstances and the claims of the cluster."""
+    """The DatabaseInstances, the claims, and the StatefulSets that make claims."""
 
     def synced(self) -> bool:
         """Whether the caches behind the others have their first list."""
@@ -223,6 +231,9 @@ class Databases(Protocol):
 
     def claims_in(self, namespace: str) -> Sequence[ClaimFacts]:
         """The PersistentVolumeClaims of *namespace*, in no order."""
+
+    def makers_in(self, namespace: str) -> Sequence[ClaimMaker]:
+        """The StatefulSets of *namespace*, in no order."""
 
 
 @attrs.frozen
@@ -238,6 +249,73 @@ class NoDatabases:
     def claims_in(self, namespace: str) -> Sequence[ClaimFacts]:
         return ()
 
+    def makers_in(self, namespace: str) -> Sequence[ClaimMaker]:
+        return ()
+
+
+class Addresses(Protocol):
+    """Fixed addresses: the pools, the reservations, and the one write that a rule may cause."""
+
+    def synced(self) -> bool:
+        """Whether pools, reservations and pods have their first list, and the network's own pools where there are any."""
+
+    def pool(self, name: str) -> PoolFacts | None:
+        """The AddressPool as the cache has it."""
+
+    def pool_exists(self, name: str, deadline: Deadline) -> bool:
+        """Whether the API server has it, which may be as new as the pod. Raises Unavailable when nobody can say."""
+
+    def pools(self) -> Sequence[PoolFacts]:
+        """Every AddressPool, in no order."""
+
+    def network(self) -> Network:
+        """What the network itself takes."""
+
+    def reservation(self, address: Address, deadline: Deadline) -> ReservationFacts | None:
+        """The reservation of *address*: from the cache, else live (at most 1 s and never beyond *deadline*).
+
+        None when there is none. Raises Unavailable when nobody can say.
+        """
+
+    def confirmed(self, address: Address, deadline: Deadline) -> ReservationFacts | None:
+        """The same, always live: for what the cache contradicts."""
+
+    def allocate(self, asked: Asked, marks: Marks, deadline: Deadline, *, dry_run: bool) -> Outcome:
+        """Reserve what *asked* asks for, or find what its key has already. *marks*: what the pod bears when it comes.
+
+        Usually one POST. A dry run writes nothing. Raises Unavailable when the API server cannot be asked in time: what
+        was reserved is withdrawn, or expires.
+        """
+
+
+@attrs.frozen
+class NoAddresses:
+    """Nobody follows them."""
+
+    def synced(self) -> bool:
+        return False
+
+    def pool(self, name: str) -> PoolFacts | None:
+        return None
+
+    def pool_exists(self, name: str, deadline: Deadline) -> bool:
+        raise Unavailable("nobody follows the pools of addresses")
+
+    def pools(self) -> Sequence[PoolFacts]:
+        return ()
+
+    def network(self) -> Network:
+        return Network()
+
+    def reservation(self, address: Address, deadline: Deadline) -> ReservationFacts | None:
+        raise Unavailable("nobody follows the reservations of addresses")
+
+    def confirmed(self, address: Address, deadline: Deadline) -> ReservationFacts | None:
+        raise Unavailable("nobody follows the reservations of addresses")
+
+    def allocate(self, asked: Asked, marks: Marks, deadline: Deadline, *, dry_run: bool) -> Outcome:
+        raise Unavailable("nobody follows the reservations of addresses")
+
 
 @attrs.frozen
 class Cluster:
@@ -252,3 +330,4 @@ class Cluster:
     config_maps: ConfigMaps
     capacity: Capacity = NoCapacity()
     databases: Databases = NoDatabases()
+    addresses: Addresses = NoAddresses()

@@ -34,6 +34,19 @@ ENABLED, DISABLED = "enabled", "disabled"
 # Requests.
 TUNED = "gatehouse.dev/tuned"  # pod annotation, written by us: what each request was, and what was made of it
 
+# Fixed addresses. The first two labels come from a published webhook, the Calico annotation from projectcalico/calico.
+ALLOCATABLE_IPS = "allocatable-ips"  # pod label and annotation: the addresses that it may get; the label opts in
+ALLOCATED_IP = "allocated-ip"  # pod label, written by us
+CALICO_ADDRESSES = "cni.projectcalico.org/ipAddrs"  # pod annotation, written by us, read by Calico when the pod starts
+CALICO_ADDRESSES_WITHOUT_IPAM = "cni.projectcalico.org/ipAddrsNoIpam"  # the same past Calico's own book; never both
+IP_POOL = "gatehouse.dev/ip-pool"  # pod label: the AddressPool that it gets its address from; opts in
+RESERVATION_KEY = "gatehouse.dev/reservation-key"  # pod annotation, written by us: ties the pod to its AddressReservation
+# Labels of AddressReservations, beside the one that is called like the annotation above.
+RESERVATION_POOL = "gatehouse.dev/pool"
+RESERVATION_APP = "gatehouse.dev/app"  # the pod's, where that may be a label
+RESERVATION_OWNER = "gatehouse.dev/owner-uid"
+IP_GATE = "gatehouse.dev/pod-ip"  # scheduling gate: the pod waits for an address
+
 # kubernetes.io/docs/reference/labels-annotations-taints: set by the node lifecycle controller while Ready is Unknown.
 UNREACHABLE_TAINT = "node.kubernetes.io/unreachable"
 NO_EXECUTE = "NoExecute"
@@ -153,6 +166,27 @@ class Reason(StrEnum):
     CRITICAL_POD = "CriticalPod"  # of a priority class of the system
     CAPACITY_UNKNOWN = "CapacityUnknown"  # not all nodes and pods are known yet, or no node takes pods
 
+    # fixed addresses
+    ADDRESS_ALLOCATED = "AddressAllocated"
+    ADDRESS_KEPT = "AddressKept"  # what an earlier pod or call of the same key was given
+    ALREADY_ALLOCATED = "AlreadyAllocated"  # by an earlier call for the same pod
+    OPT_IN_MISSING = "OptInMissing"  # an annotation alone, which no webhook is chosen by
+    ASKED_TOO_LATE = "AskedTooLate"  # of a pod that runs already
+    ADDRESS_AWAITED = "AddressAwaited"  # the pod waits behind a scheduling gate
+    ADDRESS_IN_ORDER = "AddressInOrder"  # pod, key and reservation belong together
+    ADDRESSES_EXHAUSTED = "AddressesExhausted"
+    ADDRESSES_INVALID = "AddressesInvalid"  # a list that cannot be read
+    ADDRESS_OUT_OF_RANGE = "AddressOutOfRange"  # in no pool of the network, or in one that the namespace may not use
+    ADDRESS_POOL_MISSING = "AddressPoolMissing"
+    ADDRESS_NOT_RESERVED = "AddressNotReserved"  # written by hand or copied from another pod
+    ADDRESS_CHANGED = "AddressChanged"  # an update that would part a pod from its reservation
+    ADDRESS_BOUND = "AddressBound"
+    ADDRESS_RELEASED = "AddressReleased"
+    ADDRESS_EXPIRED = "AddressExpired"  # reserved, and no pod ever came
+    ADDRESS_RESTORED = "AddressRestored"  # the reservation of a live pod was lost, and is there again
+    ADDRESS_CONFLICT = "AddressConflict"  # two live pods say that they have it
+    POD_UNGATED = "PodUngated"
+
     # database instances
     CLAIM_TAKEN = "ClaimTaken"  # another instance says that the claim is its own
     VOLUMES_WILL_GO = "VolumesWillGo"
@@ -160,6 +194,17 @@ class Reason(StrEnum):
     DELETION_WAITS = "DeletionWaits"
     DELETION_TIMED_OUT = "DeletionTimedOut"
     VOLUMES_GONE = "VolumesGone"
+    INSTANCE_LET_GO = "InstanceLetGo"  # as above, where volumes were kept
     CLAIMS_SHARED = "ClaimsShared"
     SPEC_INVALID = "SpecInvalid"
     SNAPSHOT_SKIPPED = "SnapshotSkipped"
+    CLAIMS_NOT_OWNED = "ClaimsNotOwned"
+    RECONCILIATION_FAILED = "ReconciliationFailed"
+
+    # certificates
+    CERTIFICATE_RENEWED = "CertificateRenewed"
+    AUTHORITY_ADDED = "AuthorityAdded"  # a new CA, before anything is served that it has signed
+    AUTHORITY_DROPPED = "AuthorityDropped"
+    SECRET_RESTORED = "SecretRestored"
+    CA_BUNDLE_WRITTEN = "CaBundleWritten"
+    CA_BUNDLE_CONTESTED = "CaBundleContested"  # somebody else keeps changing it

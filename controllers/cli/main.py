@@ -43,6 +43,7 @@ _COMMANDS: Final = (
         "inject", "controllers.cli.inject", "put sidecars into the workloads of files, as the server would into their pods"
     ),
     _Command("manifests", "controllers.cli.manifests", "print the webhook configurations for kubectl apply"),
+    _Command("ip", "controllers.cli.ip", "list and show fixed pod addresses, and give one back by hand"),
     _Command("status", "controllers.cli.status", "show what a running process knows"),
     _Command("version", "controllers.cli.main", "print the version"),
 )

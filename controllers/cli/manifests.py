@@ -1,4 +1,7 @@
-"""`gatehouse manifests`: prints the webhook configurations of the services that the configuration leaves on."""
+"""`gatehouse manifests`: prints the webhook configurations of the services that the configuration leaves on.
+
+With --all the whole installation, from the same files as `make deploy` (`installation`).
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,14 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from controllers.cli.installation import CONFIGURATION, CONFIGURATION_KEY, WEBHOOKS, configured, installation, overlays
 from controllers.cli.usage import UsageError, configuration
 from controllers.config.document import DEFAULT_HOME
 from controllers.config.flags import add_config_flag
 from webhook.admission.configurations import ClientConfig, configurations
 from webhook.admission.registry import SERVICES
 from webhook.objects.documents import write_yaml
+from webhook.objects.meta import Json
 
 DEFAULT_SERVICE: Final = "kube-system/gatehouse:443"
 
@@ -28,10 +33,17 @@ examples:
                      for another Service, with its CA
   gatehouse manifests --url https://10.0.0.7:9443 --ca-file ca.crt | kubectl apply -f -
                      for a server outside the cluster
+  gatehouse manifests --all --image registry.example.com/gatehouse:1.0
+                     the whole installation, as `make deploy` applies it
+  gatehouse manifests --all --overlay single-node --overlay monitoring --config gatehouse.yaml
+                     with another configuration, and what it registers
+  gatehouse manifests --all --no-webhooks | kubectl apply --server-side -f -
+                     what comes first: the webhooks follow once `kubectl -n kube-system rollout status deploy gatehouse` ends
 
 exit codes: 0 printed, 2 wrong use
 """
 
+IMAGE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]*")  # a reference; the container runtime knows its finer rules
 DNS_LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")  # names of namespaces and Services
 
 
@@ -42,26 +54,78 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target.add_argument(
         "--service",
         metavar="NS/NAME[:PORT]",
-        default=DEFAULT_SERVICE,
         help=f"the Service inside it (default {DEFAULT_SERVICE})",
     )
     parser.add_argument("--ca-file", metavar="FILE", help="PEM of the CA that signed the serving certificate")
     add_config_flag(parser)
     parser.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml", help="json: a List")
+    whole = parser.add_argument_group("the whole installation in kube-system")
+    whole.add_argument(
+        "--all", action="store_true", help="everything: kinds, rights, the replicas, their Service, the webhooks"
+    )
+    whole.add_argument(
+        "--overlay",
+        metavar="NAME",
+        action="append",
+        default=[],
+        choices=overlays(),
+        help=f"changed by one of {', '.join(overlays())}; may be given several times",
+    )
+    whole.add_argument("--image", metavar="REFERENCE", help="of the replicas (default gatehouse:dev)")
+    whole.add_argument("--no-webhooks", action="store_true", help="without the webhook configurations, which are applied last")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the configurations; the exit code. Raises UsageError."""
-    ca_pem = _certificates(options.ca_file) if options.ca_file is not None else b""
-    client = _service(options.service, ca_pem) if options.url is None else ClientConfig.url(_url(options.url), ca_pem)
-    home = options.service.partition("/")[0] if options.url is None else DEFAULT_HOME
-    settings = configuration(options).settings(home)
-    found = configurations([service for service in SERVICES if service.name not in settings.disabled], client, settings)
+    """Print the objects; the exit code. Raises UsageError."""
+    if options.all:
+        found = _installation(options)
+    elif options.overlay or options.image is not None or options.no_webhooks:
+        raise UsageError("--overlay, --image and --no-webhooks are about the whole installation: they need --all")
+    else:
+        found = _registrations(options)
     if options.output == "json":
         print(json.dumps({"apiVersion": "v1", "kind": "List", "items": found}, indent=2))
     else:
         sys.stdout.write("---\n".join(map(write_yaml, found)))
     return 0
+
+
+def _registrations(options: argparse.Namespace) -> list[Json]:
+    """The two webhook configurations."""
+    ca_pem = _certificates(options.ca_file) if options.ca_file is not None else b""
+    service = DEFAULT_SERVICE if options.service is None else options.service
+    client = _service(service, ca_pem) if options.url is None else ClientConfig.url(_url(options.url), ca_pem)
+    home = service.partition("/")[0] if options.url is None else DEFAULT_HOME
+    settings = configuration(options).settings(home)
+    return configurations([service for service in SERVICES if service.name not in settings.disabled], client, settings)
+
+
+def _installation(options: argparse.Namespace) -> list[Json]:
+    """Every object. --config replaces the configuration of the replicas, and with it what is registered."""
+    if options.url is not None or options.service is not None or options.ca_file is not None:
+        raise UsageError(
+            f"--all installs the Service {DEFAULT_SERVICE}, whose CA it fills in itself: no --url, --service, --ca-file"
+        )
+    own = configured(options.overlay)
+    if len(own) > 1 and not options.config:
+        raise UsageError(
+            f"{' and '.join(own)} each bring a configuration of their own: give the one that is meant with --config"
+        )
+    found = installation(options.overlay)
+    if options.config:
+        registered = {item["kind"]: item["webhooks"] for item in _registrations(options)}
+        for item in found:
+            if (item["kind"], item["metadata"]["name"]) == CONFIGURATION:
+                item["data"] = {CONFIGURATION_KEY: Path(options.config).read_text()}
+            elif item["kind"] in WEBHOOKS:
+                item["webhooks"] = registered[item["kind"]]
+    if options.image is not None:
+        if not IMAGE.fullmatch(options.image):
+            raise UsageError(f"--image {options.image}: is no reference of an image")
+        for item in found:
+            if item["kind"] == "Deployment":
+                item["spec"]["template"]["spec"]["containers"][0]["image"] = options.image
+    return [item for item in found if item["kind"] not in WEBHOOKS] if options.no_webhooks else found
 
 
 def _url(url: str) -> str:

@@ -108,6 +108,7 @@ class Configuration:
             creators=self.features.creator_policy.value(),
             compliance=self.features.pod_compliance.value(),
             database_policy=self.controllers.database_instance.policy(),
+            addresses=self.features.pod_ip.policy(),
             disabled=self.features.disabled(),
             max_in_flight=self.webhook.limits.max_in_flight,
             body_limit_bytes=self.webhook.limits.body_bytes,

@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 
 import attrs
 
+from controllers.config.addresses import PodIPControllerSection, PodIPSection
 from controllers.config.bounds import CreatorPolicySection, ResourceLimitsSection, label_fault
 from controllers.config.compliance import PodComplianceSection
 from controllers.config.databases import DatabaseInstanceSection
@@ -20,7 +21,9 @@ _DEFAULT: Final = Policy()
 _RULE_OF_SERVICE: Final = {"sidecar": "mutate"}  # the service that a feature's rule stands in, where the names differ
 # Switched off, these only leave their service less to decide. It never answers 404: a registration that is still there refuses
 # what cannot be decided.
-_RULES_ONLY: Final = frozenset({"pod_defaults", "resource_tuning", "resource_limits", "creator_policy", "pod_compliance"})
+_RULES_ONLY: Final = frozenset(
+    {"pod_defaults", "resource_tuning", "resource_limits", "creator_policy", "pod_compliance", "pod_ip"}
+)
 
 
 def _optional_label_fault(value: str) -> str | None:
@@ -75,6 +78,7 @@ class FeaturesSection:
     creator_policy: CreatorPolicySection = section(CreatorPolicySection)
     pod_compliance: PodComplianceSection = section(PodComplianceSection)
     workload_warnings: FeatureSection = section(FeatureSection)
+    pod_ip: PodIPSection = section(PodIPSection, key="podIP")
 
     def disabled(self) -> frozenset[str]:
         """The names of the services that are switched off, as the registry has them."""
@@ -117,4 +121,6 @@ class ControllersSection:
 
     edge_health: ControllerSection = section(ControllerSection)
     coverage: CoverageSection = section(CoverageSection)
+    pod_ip: PodIPControllerSection = section(PodIPControllerSection, key="podIP")
     database_instance: DatabaseInstanceSection = section(DatabaseInstanceSection)
+    certificates: ControllerSection = section(ControllerSection)

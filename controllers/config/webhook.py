@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import attrs
 
+from controllers.certificates.plan import Files, Followed, Timing, Wanted
 from controllers.config.address import Address
+from controllers.config.bounds import label_fault
 from controllers.config.decoder import Rule, address, choice, duration, flag, integer, section, setting, text, texts
 from webhook.admission.settings import Settings
+from webhook.names import PROJECT
 from webhook.serving.limits import ServerLimits
 
 _SETTINGS = Settings()
 _SERVER = ServerLimits()
 _MIB = 2**20
+_TIMING = Timing()
+_LONGEST_CA_S = 10 * 365 * 86400.0
 
 
 class CertificateSource(StrEnum):
     """Where the serving certificate comes from."""
 
-    SELF = "self"  # made at start, with a CA of its own
+    SELF = "self"  # made by us, with a CA of its own: in memory, or in the Secret secretName, which all replicas share
     FILES = "files"  # certFile and keyFile, read again when they change
+    SECRET = "secret"  # the Secret secretName, which somebody else writes
+    CERT_MANAGER = "cert-manager"  # the same, and its injector writes caBundle
+
+
+_SECRETS: Final = (CertificateSource.SECRET, CertificateSource.CERT_MANAGER)
+_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+def _secret_fault(value: str) -> str | None:
+    if not value or (len(value) <= 253 and _SUBDOMAIN.fullmatch(value)):
+        return None
+    return "must be the name of a Secret: lower case letters, digits, '-' and '.', at most 253"
 
 
 class ClientAuthMode(StrEnum):
@@ -38,7 +56,13 @@ class CertificateSection:
     source: CertificateSource = setting(CertificateSource.SELF, choice(CertificateSource))
     cert_file: str = setting("", text())  # PEM, leaf first, then intermediates
     key_file: str = setting("", text())
+    ca_file: str = setting("", text())  # with files: the CA that callers are to trust; the leader writes it into caBundle
+    secret_name: str = setting("", text(check=_secret_fault))  # of our own namespace; "" with self: kept in memory
+    service_name: str = setting(PROJECT, text(check=label_fault))  # in a Secret ours is valid for <it>.<namespace>.svc
     hosts: tuple[str, ...] = setting((), texts())  # DNS names and IP addresses that a self-made one is valid for
+    ca_lifetime_s: float = setting(_TIMING.ca_s, duration(at_least_s=1, at_most_s=_LONGEST_CA_S))
+    leaf_lifetime_s: float = setting(_TIMING.leaf_s, duration(at_least_s=1))
+    rotation_grace_s: float = setting(_TIMING.grace_s, duration(at_most_s=3600))  # from a new CA to its first certificate
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -52,16 +76,62 @@ class CertificateSection:
             "must name a file when the certificate's source is files",
         ),
         Rule(
-            ("source", "cert_file", "key_file"),
-            lambda it, given: it.source is CertificateSource.SELF and bool(it.cert_file or it.key_file),
-            "must be files when certFile or keyFile is set",
+            ("source", "cert_file", "key_file", "ca_file"),
+            lambda it, given: it.source is not CertificateSource.FILES and bool(it.cert_file or it.key_file or it.ca_file),
+            "must be files when certFile, keyFile or caFile is set",
         ),
         Rule(
             ("hosts", "source"),
             lambda it, given: it.source is CertificateSource.FILES and bool(it.hosts),
             "has no meaning when the certificate comes from files",
         ),
+        Rule(
+            ("hosts", "source"),
+            lambda it, given: it.source in _SECRETS and bool(it.hosts),
+            "has no meaning when somebody else makes the certificate",
+        ),
+        Rule(
+            ("secret_name", "source"),
+            lambda it, given: it.source in _SECRETS and not it.secret_name,
+            "must name the Secret that the certificate comes from",
+        ),
+        Rule(
+            ("secret_name", "source"),
+            lambda it, given: it.source is CertificateSource.FILES and bool(it.secret_name),
+            "has no meaning when the certificate comes from files",
+        ),
+        Rule(
+            ("leaf_lifetime_s", "ca_lifetime_s"),
+            lambda it, given: it.leaf_lifetime_s > it.ca_lifetime_s,
+            "must not be above caLifetime: nothing outlives the CA that has signed it",
+        ),
+        Rule(
+            ("rotation_grace_s", "leaf_lifetime_s"),
+            lambda it, given: it.rotation_grace_s > it.leaf_lifetime_s / 4,
+            "must be at most a quarter of leafLifetime: a certificate must not expire while a new CA is waited for",
+        ),
     )
+
+    def timing(self) -> Timing:
+        """The same for the plan."""
+        return Timing(self.ca_lifetime_s, self.leaf_lifetime_s, self.rotation_grace_s)
+
+    def wanted(self, namespace: str) -> Wanted | None:
+        """The Secret of *namespace* that the certificate is in; None when it is in none."""
+        if not self.secret_name:
+            return None
+        ours = self.source is CertificateSource.SELF
+        names = (f"{self.service_name}.{namespace}.svc", *self.hosts) if ours else ()
+        return Wanted(namespace, self.secret_name, names, self.timing(), ours)
+
+    def followed(self, namespace: str) -> Followed | None:
+        """What is followed of it in the cluster; None when that is nothing. *namespace*: our own."""
+        if self.source is CertificateSource.FILES:
+            files = Files(self.cert_file, self.key_file, self.ca_file)
+            return Followed(None, files, keeps_bundle=True) if self.ca_file else None
+        wanted = self.wanted(namespace)
+        keeps_bundle = self.source is not CertificateSource.CERT_MANAGER  # whose injector does it
+        return None if wanted is None else Followed(wanted, None, keeps_bundle)
 
 
 @attrs.frozen

@@ -1,114 +1,185 @@
 """Which claims, workloads and pods are an instance's. By uid where there is one: a name may have been somebody else's before.
 
-Pure. Source: kubernetes/pkg/controller/statefulset getPersistentVolumeClaimName (`<template>-<set>-<ordinal>`).
+To have a say about a claim is one thing, to take it on deletion another. What somebody else has a say about, too, is left
+alone: another instance (`shared`), another owner, or a StatefulSet that is not the instance's own (`co_owned`). As for the
+garbage collector, an object goes when no owner is left. Under Retain and Snapshot the volumes of all three are kept.
+
+    the spec names or selects it          a say; taken, unless the claim has an owner reference to the instance beside others
+    an owner reference, the label, a set  a say; taken when every owner is the instance or a workload that it alone owns
+
+Of two instances the one that lives on keeps a claim; of two that are being deleted the one with the more careful policy
+decides, and of equals the one that was deleted last: the other one has left it alone before.
+
+*A deletion takes what it found when it began*: what its status does not name is not taken, unless it was made later for a
+workload of the instance. So nothing that is created again under an old name is taken, and nothing that somebody let go of
+meanwhile.
+Pure. Source: kubernetes.io/docs: Garbage Collection; kubernetes/pkg/controller/statefulset (claims are a set's by their names).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 import attrs
 
-from controllers.database_instance.values import Instance, Pod, Recorded, Surroundings, Workload
-from webhook.objects.databases import ClaimFacts, InstanceFacts, Owner, says_is_its_own
+from controllers.database_instance.values import Pod, Situation, Wait, Workload
+from webhook.objects.databases import (
+    FINALIZER,
+    ClaimFacts,
+    DeletionPolicy,
+    InstanceFacts,
+    Say,
+    is_wholly_owned,
+    makes,
+    says,
+    says_is_its_own,
+)
+
+_CARE: Final = (DeletionPolicy.DELETE, DeletionPolicy.SNAPSHOT, DeletionPolicy.RETAIN)  # the more careful, the further back
+# While a deletion waits for one of these it has not begun to look at claims.
+_UNDECIDED: Final = frozenset({Wait.INVALID_SPEC, Wait.GARBAGE_COLLECTOR, Wait.FAILING})
 
 
 @attrs.frozen
 class Belongings:
     """The claims of an instance."""
 
-    own: tuple[ClaimFacts, ...]
-    shared: tuple[ClaimFacts, ...]  # another living instance says that they are its own, too
-    via: dict[str, str]  # uid of a claim -> uid of the StatefulSet that it was made for
+    own: tuple[ClaimFacts, ...] = ()
+    shared: tuple[ClaimFacts, ...] = ()  # another instance has a say about them
+    co_owned: tuple[ClaimFacts, ...] = ()  # something else owns them, too
+    via: Mapping[str, str] = attrs.field(factory=dict)  # uid of a claim -> uid of the workload that it was made for
+
+    @property
+    def known(self) -> tuple[ClaimFacts, ...]:
+        """All that the instance has a say about."""
+        return (*self.own, *self.shared, *self.co_owned)
 
 
 def owned_workloads(instance: InstanceFacts, workloads: Iterable[Workload]) -> tuple[Workload, ...]:
-    """Those that the instance owns, by uid. Foreign controllers keep what is theirs."""
-    return tuple(one for one in workloads if is_dependent(one.owners, {instance.uid}))
+    """Those that the instance alone owns, by uid."""
+    return tuple(one for one in workloads if is_wholly_owned(one.owners, {instance.uid}))
 
 
 def owned_pods(instance: InstanceFacts, workloads: Iterable[Workload], pods: Iterable[Pod]) -> tuple[Pod, ...]:
-    """Those that the instance, or a workload of it, owns."""
+    """Those that the instance, or a workload of *workloads*, its own ones, alone owns."""
     uids = {instance.uid, *(one.uid for one in workloads)}
-    return tuple(one for one in pods if is_dependent(one.owners, uids))
+    return tuple(one for one in pods if is_wholly_owned(one.owners, uids))
 
 
-def is_dependent(owners: Sequence[Owner], uids: set[str]) -> bool:
-    """Whether what has *owners* belongs to one of *uids*: by its controller, or by any owner when it has no controller."""
-    controllers = [owner for owner in owners if owner.controller]
-    return any(owner.uid in uids for owner in controllers or owners)
-
-
-def belongings(
-    instance: Instance, workloads: Sequence[Workload], claims: Sequence[ClaimFacts], around: Surroundings
-) -> Belongings:
-    """The instance's claims among *claims*, all those of its namespace. *workloads*: all, owned or not."""
-    facts = instance.facts
-    owned = owned_workloads(facts, workloads)
+def belongings(situation: Situation, default: DeletionPolicy = DeletionPolicy.DELETE) -> Belongings:
+    """The instance's claims among all those of its namespace; neither pods nor volumes are looked at. O(all of the rest)."""
+    sayings = _Sayings(situation, default)
     own: list[ClaimFacts] = []
     shared: list[ClaimFacts] = []
+    co_owned: list[ClaimFacts] = []
     via: dict[str, str] = {}
-    for claim in claims:
-        workload_uid = _workload_of(claim, owned, instance, workloads) if facts.volumes.owned else ""
-        if not workload_uid and (not says_is_its_own(facts.volumes, facts.uid, claim) or _came_later(claim, instance)):
+    for claim in situation.claims:
+        if not sayings.has_say(claim) or sayings.came_later(claim):
             continue
-        if _is_somebody_elses(claim, facts, around.instances):
+        if sayings.is_shared(claim):
             shared.append(claim)
-            continue
-        own.append(claim)
-        if workload_uid:
-            via[claim.uid] = workload_uid
-    return Belongings(tuple(own), tuple(shared), via)
+        elif not sayings.deletes(claim):
+            co_owned.append(claim)
+        else:
+            own.append(claim)
+            if workload_uid := sayings.workload_of(claim):
+                via[claim.uid] = workload_uid
+    return Belongings(tuple(own), tuple(shared), tuple(co_owned), via)
 
 
-def made_for(claim: ClaimFacts, workload: Workload) -> bool:
-    """Whether *claim* has the name of one that the StatefulSet *workload* makes."""
-    for template in workload.templates:
-        ordinal = claim.name.removeprefix(f"{template}-{workload.name}-")
-        if ordinal != claim.name and ordinal.isdecimal():
+def mounted_only(situation: Situation) -> tuple[str, ...]:
+    """Claims that its workloads or pods use and about which no instance has a say: each with its user, in words."""
+    facts, workloads = situation.instance.facts, situation.workloads
+    users = [(f"{one.kind} {one.name}", one.mounts) for one in owned_workloads(facts, workloads)]
+    users += [(f"pod {one.name}", one.claims) for one in situation.pods if is_wholly_owned(one.owners, {facts.uid})]
+    used = [claim for claim in situation.claims if any(claim.name in mounts for _, mounts in users)]
+    strange = {claim.name for claim in unclaimed(used, (facts, *situation.around.instances), workloads)}
+    return tuple(sorted(f"{name} ({user})" for user, mounts in users for name in mounts & strange))
+
+
+def unclaimed(
+    claims: Iterable[ClaimFacts], instances: Iterable[InstanceFacts], workloads: Iterable[Workload]
+) -> Iterator[ClaimFacts]:
+    """Those of *claims* about which none of *instances*, of the same namespace, has a say."""
+    saying = [say for _, say in says(instances, workloads)]
+    return (claim for claim in claims if not any(say.about(claim) for say in saying))
+
+
+class _Sayings:
+    """Who has a say about a claim, as one instance sees it."""
+
+    def __init__(self, situation: Situation, default: DeletionPolicy) -> None:
+        instance, workloads = situation.instance, situation.workloads
+        self._facts = facts = instance.facts
+        self._policy = facts.policy or default
+        self._default = default
+        self._spec = attrs.evolve(facts.volumes, owned=False)
+        self._recorded = {one.claim_uid: one for one in instance.status.volumes}
+        waiting = instance.status.waiting
+        self._decided = facts.deleting_s is not None and waiting is not None and waiting.reason not in _UNDECIDED
+        self._orphaned = situation.orphaned
+        self._say = Say.of(facts.volumes, facts.uid, workloads)
+        others = [one for one in situation.around.instances if one.uid != facts.uid and not _has_let_go(one)]
+        self._others = [say for _, say in says([one for one in others if self._goes_before(one)], workloads)]
+        self._owned = owned_workloads(facts, workloads)
+        self._owned_uids = {one.uid for one in self._owned}
+        self._foreign_sets = [one for one in workloads if one.templates and one.uid not in self._owned_uids]
+        self._living = {one.uid for one in workloads}
+
+    def has_say(self, claim: ClaimFacts) -> bool:
+        """Whether the instance has a say about *claim*."""
+        if self._spec_says(claim):
             return True
-    return False
+        if self._facts.fault and claim.uid in self._recorded:
+            return True  # what a selector said that cannot be read any more
+        return not self._orphaned and (self._say.owns(claim) or bool(self.workload_of(claim)))
+
+    def came_later(self, claim: ClaimFacts) -> bool:
+        """Whether the deletion of the instance does not concern *claim*: it began without it."""
+        deleting_s = self._facts.deleting_s
+        if deleting_s is None or claim.uid in self._recorded:
+            return False
+        if claim.created_s < deleting_s:
+            return self._decided
+        # Times have whole seconds: what came in that of the deletion counts as later, too.
+        return self._orphaned or not (self._say.owns(claim) or bool(self.workload_of(claim)))
+
+    def is_shared(self, claim: ClaimFacts) -> bool:
+        """Whether another instance has a say about *claim* that goes before ours."""
+        return any(say.about(claim) for say in self._others)
+
+    def deletes(self, claim: ClaimFacts) -> bool:
+        """Whether *claim* goes with the instance when its policy says so."""
+        ours = {self._facts.uid, *self._owned_uids, self.workload_of(claim)}
+        foreign = [owner for owner in claim.owners if owner.uid not in ours]
+        if self._spec_says(claim):
+            return not foreign or len(foreign) == len(claim.owners)
+        return not foreign and not any(makes(one, claim.name) for one in self._foreign_sets)
+
+    def workload_of(self, claim: ClaimFacts) -> str:
+        """The uid of the instance's own workload that *claim* was made for; "" when there is none."""
+        if self._orphaned or not self._facts.volumes.owned or claim.instance_uid not in ("", self._facts.uid):
+            return ""
+        for workload in self._owned:
+            if any(owner.uid == workload.uid for owner in claim.owners) or makes(workload, claim.name):
+                return workload.uid
+        before = self._recorded.get(claim.uid)
+        # A workload that lives on without its owner reference has taken with it what is its own.
+        return "" if before is None or before.workload_uid in self._living else before.workload_uid
+
+    # -- inside
+
+    def _spec_says(self, claim: ClaimFacts) -> bool:
+        return says_is_its_own(self._spec, self._facts.uid, claim)
+
+    def _goes_before(self, other: InstanceFacts) -> bool:
+        mine_s = self._facts.deleting_s
+        if mine_s is None or other.deleting_s is None:
+            return other.deleting_s is None
+        cares, mine = _CARE.index(other.policy or self._default), _CARE.index(self._policy)
+        return (cares, other.deleting_s, other.uid) > (mine, mine_s, self._facts.uid)
 
 
-def _came_later(claim: ClaimFacts, instance: Instance) -> bool:
-    """Whether *claim* was created after the instance's deletion had begun, by somebody who wants to use its name again."""
-    deleting_s, uid = instance.facts.deleting_s, instance.facts.uid
-    if deleting_s is None or claim.created_s <= deleting_s or claim.instance_uid == uid or claim.is_owned_by(uid):
-        return False
-    return _recorded(claim, instance.status.volumes) is None
-
-
-def _workload_of(claim: ClaimFacts, owned: Sequence[Workload], instance: Instance, workloads: Sequence[Workload]) -> str:
-    """The uid of the owned workload that *claim* was made for; "" when there is none."""
-    if claim.instance_uid not in ("", instance.facts.uid):
-        return ""
-    for workload in owned:
-        if claim.is_owned_by(workload.uid) or made_for(claim, workload):
-            return workload.uid
-    recorded = _recorded(claim, instance.status.volumes)
-    if recorded is None or not recorded.workload_uid:
-        return ""
-    # A set that lives on without its owner reference was orphaned, with all that is its own.
-    orphaned = any(one.uid == recorded.workload_uid and one.deleting_s is None for one in workloads)
-    return "" if orphaned else recorded.workload_uid
-
-
-def _recorded(claim: ClaimFacts, volumes: Iterable[Recorded]) -> Recorded | None:
-    return next((one for one in volumes if one.claim_uid == claim.uid), None)
-
-
-def _is_somebody_elses(claim: ClaimFacts, instance: InstanceFacts, instances: Sequence[InstanceFacts]) -> bool:
-    """Whether another instance has a claim to *claim*: by the label alone, or by saying so while it is not being deleted.
-
-    Of two that are both being deleted the older one takes it.
-    """
-    for other in instances:
-        if other.uid == instance.uid:
-            continue
-        if claim.instance_uid == other.uid:
-            return True
-        if claim.instance_uid == instance.uid or not says_is_its_own(other.volumes, other.uid, claim):
-            continue
-        if other.deleting_s is None or (other.created_s, other.uid) < (instance.created_s, instance.uid):
-            return True
-    return False
+def _has_let_go(instance: InstanceFacts) -> bool:
+    return instance.deleting_s is not None and FINALIZER not in instance.finalizers

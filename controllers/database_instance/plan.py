@@ -1,7 +1,7 @@
 """What has to be done about one DatabaseInstance: facts in, ordered idempotent steps out.
 
     no finalizer of ours yet    it is added, first and alone; nothing else before it has been seen
-    lives, Delete               only the status says which claims and volumes are its own
+    lives, Delete               only the status says which claims and volumes are its own, also of claims that are gone
     lives, Retain or Snapshot   volumes get reclaim policy Retain, then owner references on claims give way to the uid label:
                                 the garbage collector would take such claims at once in a foreground deletion, and with them
                                 the volumes; deleting the namespace takes every claim, and only the volumes can be kept
@@ -13,27 +13,17 @@ Pure. Source: kubernetes.io/docs: Finalizers; Garbage Collection; KEP-2644 (recl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import attrs
 
-from controllers.database_instance.belonging import belongings, owned_workloads
+from controllers.database_instance.belonging import belongings, mounted_only, owned_workloads
 from controllers.database_instance.ending import Ending, ending
-from controllers.database_instance.keeping import detaching, keeping, record
-from controllers.database_instance.telling import living_status
-from controllers.database_instance.values import (
-    AddFinalizer,
-    Instance,
-    Plan,
-    Pod,
-    Snapshot,
-    Step,
-    Surroundings,
-    Volume,
-    Workload,
-    WriteStatus,
-)
-from webhook.objects.databases import FINALIZER, ClaimFacts, DeletionPolicy
+from controllers.database_instance.keeping import bereft, detaching, keeping, record, unkept
+from controllers.database_instance.status import PROTECTED, Findings, living_status
+from controllers.database_instance.values import AddFinalizer, Plan, Situation, Status, Step, WriteStatus
+from webhook.objects.databases import FINALIZER, DeletionPolicy
+
+# Volumes are watched, and so is their binding; this is for what the watch does not tell.
+LEAST_S, MOST_S = 1.0, 60.0
 
 
 @attrs.frozen
@@ -44,39 +34,35 @@ class Defaults:
     timeout_s: float | None = None
 
 
-def plan(
-    instance: Instance,
-    workloads: Sequence[Workload],
-    pods: Sequence[Pod],
-    claims: Sequence[ClaimFacts],
-    volumes: Sequence[Volume],
-    snapshots: Sequence[Snapshot] | None,
-    now_s: float,
-    *,
-    around: Surroundings = Surroundings(),
-    defaults: Defaults = Defaults(),
-) -> Plan:
-    """What to do about *instance*.
-
-    workloads, pods, claims: of its namespace; what is not its own is told apart here. pods: only needed of a deleted instance.
-    volumes:   those that its claims are bound to and that its status remembers; the ones that are missing do not exist.
-    snapshots: of its namespace; None when the cluster has no VolumeSnapshots.
-    now_s:     seconds since the epoch. Pure, O(all of these).
-    """
-    facts = instance.facts
+def plan(situation: Situation, now_s: float, defaults: Defaults = Defaults()) -> Plan:
+    """What to do about the instance of *situation*. now_s: seconds since the epoch. Pure, O(all that was read)."""
+    instance, facts = situation.instance, situation.instance.facts
     policy = facts.policy or defaults.policy
-    found = belongings(instance, workloads, claims, around)
+    found = belongings(situation, defaults.policy)
     if facts.deleting_s is not None:
         timeout_s = facts.timeout_s if facts.timeout_s is not None else defaults.timeout_s
-        end = Ending(instance, found, policy, timeout_s, workloads, pods, claims, volumes, snapshots, around, now_s)
-        return ending(end)
+        return ending(Ending(situation, found, policy, timeout_s, now_s))
     if FINALIZER not in facts.finalizers:
-        return Plan((AddFinalizer(),), claims=found.own)
+        return Plan((AddFinalizer(),))
+    volumes = situation.volumes
+    gone = bereft(instance, situation.claims, volumes)
     steps: list[Step] = []
+    loose: dict[str, str] = {}
     if policy is not DeletionPolicy.DELETE:
-        steps += keeping(found, volumes)
-        steps += detaching(found, {facts.uid, *(one.uid for one in owned_workloads(facts, workloads))})
-    status = living_status(instance, found, record(instance, found, volumes), policy, now_s)
+        loose = unkept(found.known, volumes)
+        steps += keeping(found.known, gone, volumes)
+        uids = {facts.uid, *(one.uid for one in owned_workloads(facts, situation.workloads))}
+        steps += detaching((*found.own, *found.co_owned), uids)
+    recorded = (*record(instance, found, volumes), *gone)
+    status = living_status(instance, Findings(found, recorded, policy, loose, mounted_only(situation)), now_s)
     if status != instance.status:
         steps.append(WriteStatus(status))
-    return Plan(tuple(steps), claims=found.own)
+    return Plan(tuple(steps), _look_again_s(status, now_s))
+
+
+def _look_again_s(status: Status, now_s: float) -> float | None:
+    """None of what is protected: events tell of its changes."""
+    protected = status.condition(PROTECTED)
+    if protected is None or protected.status != "False":
+        return None
+    return min(max(LEAST_S, (now_s - protected.since_s) / 4), MOST_S)

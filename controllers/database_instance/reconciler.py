@@ -1,24 +1,37 @@
-"""One pass over one instance: read live, plan, take the steps in order, tell.
+"""One pass over one instance: read live, plan, carry out the steps in order, tell.
 
-A step that fails ends the pass: those behind it rely on it. The next pass reads anew.
+What fails is told in the status of the instance, as far as that can be written, and the instance comes again after a backoff.
+The next pass reads anew.
 Threads: any worker; an instance is in one worker's hands at a time.
 Errors:  ApiError, UndecodableObject, LeaseLost: the instance comes again after a backoff.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext, suppress
+from typing import Final
+
+import attrs
 
 from controllers.database_instance.deletions import Deletions
-from controllers.database_instance.doing import Api, Doer
+from controllers.database_instance.live import Live
+from controllers.database_instance.memory import Memory
 from controllers.database_instance.news import News
-from controllers.database_instance.plan import Defaults
-from controllers.database_instance.reading import Reading
-from controllers.database_instance.telling import TIMED_OUT
-from controllers.database_instance.values import DropFinalizer, Instance, WriteStatus
+from controllers.database_instance.plan import Defaults, plan
+from controllers.database_instance.status import TIMED_OUT, failing_status
+from controllers.database_instance.steps import Failure, carry_out
+from controllers.database_instance.values import DropFinalizer, Instance, Plan, Status, Step, WriteStatus
+from controllers.database_instance.writes import Api, Writes
+from controllers.runtime.errors import ApiError, Cancelled, UndecodableObject
 from controllers.runtime.reconcile import Context, Done, Key, Outcome, RequeueAfter
 from webhook.clock import Clock
 from webhook.objects.databases import InstanceFacts
+
+# A deletion that the watch has not told of may have been to orphan dependents, which is seen there only. A watch that is
+# behind by more than this is not waited for.
+WATCH_LAG_S: Final = 10.0
+SOON_S: Final = 0.2
 
 
 class DatabaseInstances:
@@ -32,44 +45,95 @@ class DatabaseInstances:
         deletions: Deletions,
         news: News,
         clock: Clock,
+        memory: Memory,
     ) -> None:
-        """instances: those of a namespace, as the cache has them."""
+        """instances: those of a namespace, as the cache has them. memory: what the watches have told."""
         self._api = api
-        self._reading = Reading(api, instances, defaults)
+        self._instances = instances
+        self._live = Live(api, instances, defaults, memory)
         self._defaults = defaults
         self._deletions = deletions
         self._news = news
         self._clock = clock
+        self._memory = memory
 
     def __call__(self, key: Key, context: Context, /) -> Outcome:
         """See `reconcile.Reconcile`."""
-        seen = self._reading.read(key, context)
-        if seen is None:
+        instance = self._live.instance(key, context)
+        if instance is None:
             self._deletions.forget(key)
+            self._memory.follow(key, ())
             return Done()
-        instance = seen.instance
-        made = seen.plan(self._clock.wall_s(), self._defaults)
+        if self._is_ahead(instance):
+            return RequeueAfter(SOON_S)
+        writes = Writes(self._api, instance, context)
+        try:
+            made = self._planned(instance, context)
+        except Cancelled:
+            raise
+        except (ApiError, UndecodableObject) as error:
+            self._tell(writes, instance, [Failure("what surrounds it cannot be read", error)], context)
+            raise
         self._deletions.report(key, instance.facts, made)
-        doer = Doer(self._api, instance, context)
-        for step in made.steps:
-            doer.take(step)
-            if isinstance(step, WriteStatus):
-                self._written(instance, step)
-            elif isinstance(step, DropFinalizer):
-                self._let_go(key, instance)
+        failures = carry_out(writes, made.steps, lambda step: self._done(instance, writes.status, step))
+        if failures or DropFinalizer() not in made.steps:
+            self._tell(writes, instance, failures, context)
+        if failures:
+            raise failures[0].error
         return Done() if made.look_again_s is None else RequeueAfter(made.look_again_s)
 
     def forget(self) -> None:
         """Forget what is remembered: this replica does not lead any more."""
         self._deletions.clear()
+        self._memory.clear()
 
-    def _written(self, instance: Instance, step: WriteStatus) -> None:
-        self._news.status_changed(instance, step.status)
-        if step.status.condition(TIMED_OUT) is not None and instance.status.condition(TIMED_OUT) is None:
+    def cached(self, key: Key) -> InstanceFacts | None:
+        """The instance as the cache has it; None when it has none."""
+        return next((one for one in self._instances(key.partition("/")[0]) if one.key == key), None)
+
+    # -- inside
+
+    def _planned(self, instance: Instance, context: Context) -> Plan:
+        situation = self._live.situation(instance, context)
+        made = plan(situation, self._clock.wall_s(), self._defaults)
+        if made.deletes:
+            made = plan(self._live.confirmed(situation, context), self._clock.wall_s(), self._defaults)
+        return made
+
+    def _done(self, instance: Instance, status: Status, step: Step) -> None:
+        """*step* was carried out; *status*: as it was written last."""
+        if isinstance(step, WriteStatus):
+            self._written(instance, step.status)
+        elif isinstance(step, DropFinalizer):
+            policy = instance.facts.policy or self._defaults.policy
+            self._deletions.forget(instance.facts.key)
+            self._deletions.let_go(policy.value)
+            self._news.let_go(instance, status, policy)
+
+    def _tell(self, writes: Writes, instance: Instance, failures: Sequence[Failure], context: Context) -> None:
+        """Make the status say what *failures* there are, or that there are none any more."""
+        told = [failure.words for failure in failures if failure.is_told(context.failures)]
+        if failures and not told:
+            return
+        status = failing_status(instance, writes.status, told, self._clock.wall_s())
+        if status == writes.status:
+            return
+        before = attrs.evolve(instance, status=writes.status)
+        with suppress(ApiError) if failures else nullcontext():  # what has failed is said elsewhere, too
+            writes.perform(WriteStatus(status))
+            self._written(before, status)
+
+    def _is_ahead(self, instance: Instance) -> bool:
+        """Whether the deletion of *instance* is newer than what the watch has told."""
+        facts = instance.facts
+        if facts.deleting_s is None or instance.status.waiting is not None:
+            return False
+        cached = self.cached(facts.key)
+        behind = cached is not None and cached.uid == facts.uid and cached.deleting_s is None
+        return behind and self._clock.wall_s() - facts.deleting_s < WATCH_LAG_S
+
+    def _written(self, instance: Instance, status: Status) -> None:
+        """*status* was written in place of that of *instance*."""
+        self._news.status_changed(instance, status)
+        if status.condition(TIMED_OUT) is not None and instance.status.condition(TIMED_OUT) is None:
             self._deletions.timed_out()
-
-    def _let_go(self, key: Key, instance: Instance) -> None:
-        policy = (instance.facts.policy or self._defaults.policy).value
-        self._deletions.forget(key)
-        self._deletions.let_go(policy)
-        self._news.let_go(instance, policy)

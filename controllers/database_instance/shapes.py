@@ -13,7 +13,6 @@ class Owner(msgspec.Struct):
     uid: str | None = None
     kind: str | None = None
     name: str | None = None
-    controller: bool | None = None
 
 
 class Meta(msgspec.Struct, rename="camel"):
@@ -65,6 +64,7 @@ class Condition(msgspec.Struct, rename="camel"):
 
 class InstanceStatus(msgspec.Struct, rename="camel"):
     observed_generation: int | None = None
+    deletion_policy: str | None = None
     volumes: list[Recorded] | None = None
     waiting_for: Waiting | None = None
     conditions: list[Condition] | None = None
@@ -85,15 +85,6 @@ class Named(msgspec.Struct):
 
 class Template(msgspec.Struct):
     metadata: Named = msgspec.field(default_factory=Named)
-
-
-class WorkloadSpec(msgspec.Struct, rename="camel"):
-    volume_claim_templates: list[Template] | None = None
-
-
-class Workload(Projected):
-    metadata: Meta = msgspec.field(default_factory=Meta)
-    spec: WorkloadSpec | None = None
 
 
 class ClaimSpec(msgspec.Struct, rename="camel"):
@@ -120,6 +111,29 @@ class PodSpec(msgspec.Struct, rename="camel"):
     volumes: list[PodVolume] | None = None
 
 
+class PodTemplate(msgspec.Struct):
+    spec: PodSpec | None = None
+
+
+class JobSpec(msgspec.Struct):
+    template: PodTemplate | None = None
+
+
+class JobTemplate(msgspec.Struct):
+    spec: JobSpec | None = None
+
+
+class WorkloadSpec(msgspec.Struct, rename="camel"):
+    volume_claim_templates: list[Template] | None = None
+    template: PodTemplate | None = None
+    job_template: JobTemplate | None = None  # of a CronJob
+
+
+class Workload(Projected):
+    metadata: Meta = msgspec.field(default_factory=Meta)
+    spec: WorkloadSpec | None = None
+
+
 class Phase(msgspec.Struct):
     phase: str | None = None
     message: str | None = None
@@ -132,6 +146,8 @@ class Pod(Projected):
 
 
 class ClaimRef(msgspec.Struct):
+    namespace: str | None = None
+    name: str | None = None
     uid: str | None = None
 
 
@@ -140,9 +156,12 @@ class VolumeSpec(msgspec.Struct, rename="camel"):
     claim_ref: ClaimRef | None = None
 
 
-class Volume(Projected):
+class HeldVolume(Projected):
     metadata: Meta = msgspec.field(default_factory=Meta)
     spec: VolumeSpec | None = None
+
+
+class Volume(HeldVolume):
     status: Phase | None = None
 
 

@@ -5,11 +5,24 @@ Times are seconds since the epoch; `deleting_s` is None of what is not being del
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import Final, Literal
 
 import attrs
 
-from webhook.objects.databases import ClaimFacts, InstanceFacts, Owner
+from webhook.objects.databases import ClaimFacts, DeletionPolicy, InstanceFacts, Owner
+
+ORPHAN: Final = "orphan"  # the garbage collector's finalizer (metav1.FinalizerOrphanDependents)
+
+Truth = Literal["True", "False", "Unknown"]
+
+
+class Reclaim(StrEnum):
+    """What becomes of a volume without its claim, or of a snapshot's content without its VolumeSnapshot."""
+
+    DELETE = "Delete"
+    RETAIN = "Retain"
 
 
 @attrs.frozen
@@ -20,7 +33,7 @@ class Recorded:
     claim_uid: str
     volume: str = ""
     volume_uid: str = ""
-    workload_uid: str = ""  # of the StatefulSet that the claim was made for
+    workload_uid: str = ""  # of the instance's workload that the claim was made for
 
 
 @attrs.frozen
@@ -28,7 +41,7 @@ class Condition:
     """A condition of the status."""
 
     type: str
-    status: bool
+    status: Truth
     reason: str
     message: str
     since_s: float
@@ -49,17 +62,16 @@ class Wait(StrEnum):
 
     INVALID_SPEC = "InvalidSpec"
     GARBAGE_COLLECTOR = "WaitsForGarbageCollector"  # it orphans the dependents first
+    KEEPING = "WaitsForReclaimPolicy"  # volumes that have to stay, and would go with their claims
     WORKLOADS = "WaitsForWorkloads"
     PODS = "WaitsForPods"  # somebody else's, which use the claims
     SNAPSHOT_UNAVAILABLE = "SnapshotUnavailable"
     SNAPSHOTS = "WaitsForSnapshots"
     CLAIMS = "WaitsForClaims"
     VOLUMES = "WaitsForVolumes"
-    NOTHING = "Done"
-
-
-# From here on claims are going: no workload is looked for any more, since the claims would not serve one.
-PAST_WORKLOADS = frozenset({Wait.PODS, Wait.CLAIMS, Wait.VOLUMES})
+    FAILING = "Failing"  # nothing could be decided yet
+    NOTHING = "LettingGo"  # only for our finalizer, which is dropped next
+    DONE = "Done"  # our finalizer is gone
 
 
 @attrs.frozen
@@ -70,6 +82,7 @@ class Status:
     volumes: tuple[Recorded, ...] = ()
     waiting: Waiting | None = None
     conditions: tuple[Condition, ...] = ()
+    policy: str = ""  # in force: the spec's, or the installation's default
 
     def condition(self, kind: str) -> Condition | None:
         """The condition of type *kind*."""
@@ -84,6 +97,17 @@ class Instance:
     version: str = ""  # metadata.resourceVersion
     status: Status = Status()
 
+    def is_past_workloads(self, policy: DeletionPolicy) -> bool:
+        """Whether its claims are going: no workload is deleted any more, since the claims would not serve one.
+
+        Under Snapshot pods are waited for before that.
+        """
+        waiting = self.status.waiting
+        if self.facts.deleting_s is None or waiting is None:
+            return False
+        early = waiting.reason is Wait.PODS and policy is not DeletionPolicy.SNAPSHOT
+        return early or waiting.reason in (Wait.CLAIMS, Wait.VOLUMES)
+
 
 @attrs.frozen
 class Workload:
@@ -97,6 +121,7 @@ class Workload:
     deleting_s: float | None = None
     templates: tuple[str, ...] = ()  # of a StatefulSet: the names of its volumeClaimTemplates
     namespace: str = ""
+    mounts: frozenset[str] = frozenset()  # the claims that its pods' template names
 
 
 @attrs.frozen
@@ -111,6 +136,13 @@ class Pod:
     deleting_s: float | None = None
     finished: bool = False  # Succeeded or Failed: it holds its claims nevertheless, until it is deleted
 
+    @property
+    def words(self) -> str:
+        """As it is named in a status."""
+        where = f" on node {self.node}" if self.node else ""
+        state = "terminating" if self.deleting_s is not None else "finished, and holds its claims until it is deleted"
+        return f"pod {self.name}{where}" + (f" ({state})" if self.deleting_s is not None or self.finished else "")
+
 
 @attrs.frozen
 class Volume:
@@ -118,12 +150,13 @@ class Volume:
 
     name: str
     uid: str
-    reclaim: str
-    claim_uid: str = ""
+    reclaim: str  # `Reclaim`, or what else the API server lets be ("Recycle")
+    claim_uid: str = ""  # of the claim that it is bound to
     phase: str = ""
     message: str = ""
     deleting_s: float | None = None
     finalizers: tuple[str, ...] = ()
+    claim_key: str = ""  # "namespace/name" of the claim that it is bound to, or reserved for
 
 
 @attrs.frozen
@@ -139,6 +172,7 @@ class Snapshot:
     content_retained: bool = False
     instance_uid: str = ""  # by its label
     deleting: bool = False
+    content_gone: bool = False  # somebody has deleted it
 
 
 @attrs.frozen
@@ -147,6 +181,33 @@ class Surroundings:
 
     instances: tuple[InstanceFacts, ...] = ()  # those of the namespace
     terminating: bool = False  # the namespace is being deleted: nothing can be created in it any more
+    orphaned: bool = False  # the instance's deletion was to orphan its dependents
+
+
+@attrs.frozen
+class Situation:
+    """One instance and everything that is decided about it from, as it was read.
+
+    workloads, pods, claims: of its namespace, owned or not. Of an instance that lives StatefulSets, and what owns claims, are
+    enough; the others and pods are only told of.
+    volumes:   those that its claims name and that its status remembers; the ones that are missing do not exist. Under Delete,
+    while it lives, only those whose uid is not remembered yet, and those whose claim is gone.
+    snapshots: of its namespace; None when the cluster has no VolumeSnapshots.
+    """
+
+    instance: Instance
+    workloads: Sequence[Workload] = ()
+    pods: Sequence[Pod] = ()
+    claims: Sequence[ClaimFacts] = ()
+    volumes: Sequence[Volume] = ()
+    snapshots: Sequence[Snapshot] | None = ()
+    around: Surroundings = Surroundings()
+
+    @property
+    def orphaned(self) -> bool:
+        """Whether the dependents of a deleted instance stay (`--cascade=orphan`): then only what its spec says is its own."""
+        facts = self.instance.facts
+        return facts.deleting_s is not None and (ORPHAN in facts.finalizers or self.around.orphaned)
 
 
 # -- steps
@@ -175,12 +236,18 @@ class DetachClaim:
 
 @attrs.frozen
 class SetReclaim:
-    """Set the reclaim policy of the volume that is bound to the claim *claim_uid*."""
+    """Set the reclaim policy of the volume that is bound to the claim *claim_uid*, or still reserved for *claim_key*."""
 
     volume: str
     uid: str
     claim_uid: str
-    policy: str
+    policy: Reclaim
+    claim_key: str = ""  # "" = only if it is bound
+
+    @property
+    def keeps(self) -> bool:
+        """Whether the volume outlives its claim by this."""
+        return self.policy is Reclaim.RETAIN
 
 
 @attrs.frozen
@@ -206,7 +273,6 @@ class CreateSnapshot:
 
     name: str
     claim: str
-    claim_uid: str
     snapshot_class: str
 
 
@@ -246,11 +312,24 @@ Step = (
 
 
 @attrs.frozen
+class Phase:
+    """What is due of a deletion now."""
+
+    wait: Wait
+    names: tuple[str, ...] = ()  # what is waited for
+    steps: tuple[Step, ...] = ()
+    note: str = ""  # why volumes are kept that should have been snapshotted
+
+
+@attrs.frozen
 class Plan:
-    """What to do about one instance, in this order. Steps may be taken again, and left off anywhere: the next plan goes on."""
+    """What to do about one instance, in this order. Steps may be repeated, and left off anywhere: the next plan goes on."""
 
     steps: tuple[Step, ...] = ()
     look_again_s: float | None = None  # None = only an event can change this plan
     waiting: Waiting | None = None
-    overdue: bool = False  # deletionTimeout has passed
-    claims: tuple[ClaimFacts, ...] = ()  # the instance's own
+
+    @property
+    def deletes(self) -> bool:
+        """Whether claims or volumes of the instance go by it."""
+        return any(isinstance(step, DeleteClaim) or (isinstance(step, SetReclaim) and not step.keeps) for step in self.steps)

@@ -9,7 +9,7 @@ a heartbeat of the last moment counts. A node whose Ready, vote or guard turns m
 
 *Failures.* One pod that cannot be written does not keep the others waiting: the pass goes on and fails at its end, and in the
 next one that pod comes last. A server that cannot be reached ends the pass, or one that fails IN_A_ROW times whatever the pod.
-What somebody undoes each time waits (`damper`).
+What somebody undoes each time waits (`runtime.damper`).
 Threads: any worker; a node is in one worker's hands at a time.
 Errors:  ApiError, UndecodableObject, LeaseLost: the node comes again after a backoff.
 """
@@ -22,7 +22,6 @@ from typing import Protocol
 
 import attrs
 
-from controllers.edge_health.damper import Damper
 from controllers.edge_health.guards import Guards, Turn
 from controllers.edge_health.news import News
 from controllers.edge_health.plan import (
@@ -38,6 +37,7 @@ from controllers.edge_health.plan import (
 )
 from controllers.edge_health.stragglers import Stragglers
 from controllers.edge_health.writes import Writes
+from controllers.runtime.damper import Damper
 from controllers.runtime.errors import (
     ApiError,
     BadRequest,
@@ -130,7 +130,7 @@ class EdgeHealth:
         self._guards = Guards(telemetry, clock)
         self._news = news
         self._stragglers = Stragglers()
-        self._damper = Damper(telemetry, clock)
+        self._damper = Damper(telemetry, clock, "gatehouse_edge_deeds_damped")
         self._clock = clock
         self._under_way: dict[Key, Urgency] = {}  # what the workers are at; single changes only
         self._taints = telemetry.counter("gatehouse_edge_taints_removed", "Stored unreachable:NoExecute taints taken off.")

@@ -15,6 +15,7 @@ memory only; `rest`, `reflector`, `controller`, `elector` and `events` own the s
     reconcile  one pass over one key: its context, its outcomes, its interceptors
     controller sources -> workqueue -> passes; the threads of it
     freshness  a key waits until the caches have seen its own last write
+    damper     which deeds somebody keeps undoing, and wait
     election   the Lease machine: state, observation, moment -> state, effect; `leases` reads and writes the object
     elector    the thread that performs it, starts and stops led work, and the guard that each led request asks
     events     the Event recorder; `event_series` decides what is written

@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from controllers.runtime import demand
+from controllers.runtime import demand, fixed
 from controllers.runtime.decoding import Projected, StructProjection
-from controllers.runtime.resource import Item, Json, Resource
+from controllers.runtime.resource import Index, Item, Json, Resource
 from webhook.cluster import NodeFacts, PodFacts, Status, Taint
 from webhook.names import APP_LABEL, CONTAINERS_READY, INJECT, INJECT_ENTRIES, INJECTED, READY, Reason
 from webhook.objects.meta import parse_time_s
@@ -27,6 +27,7 @@ from webhook.objects.votes import VotePolicy
 from webhook.sidecars.wish import Wish, obstacle, wish_of
 
 BY_NODE = "node"  # index of pods: spec.nodeName
+BY_ADDRESS, BY_RESERVATION = fixed.BY_ADDRESS, fixed.BY_RESERVATION  # indexes of pods, where they are asked for
 BY_KUBELET = "kubelet"  # index of nodes that take pods: their kubelet's "major.minor"
 
 _STATUSES: Mapping[str | None, Status] = {str(status): status for status in Status}
@@ -75,7 +76,7 @@ class _Owner(_Struct):
     controller: bool | None = None
 
 
-class _PodAnnotations(msgspec.Struct, gc=False):
+class _PodAnnotations(fixed.Annotations, gc=False):
     """The annotations in use: the others are never decoded. Absent is UNSET, null reads as "", as everywhere."""
 
     inject: _Text = msgspec.field(default=UNSET, name=INJECT)
@@ -84,7 +85,7 @@ class _PodAnnotations(msgspec.Struct, gc=False):
     mirror: _Text = msgspec.field(default=UNSET, name=MIRROR_ANNOTATION)
 
 
-class _PodLabels(msgspec.Struct, gc=False):
+class _PodLabels(fixed.Labels, gc=False):
     inject: _Text = msgspec.field(default=UNSET, name=INJECT)
     entries: _Text = msgspec.field(default=UNSET, name=INJECT_ENTRIES)
     app: _Text = msgspec.field(default=UNSET, name=APP_LABEL)
@@ -112,6 +113,7 @@ class _Os(_Struct):
 
 class _PodSpec(_Struct):
     node_name: str | None = None
+    scheduling_gates: list[fixed.SchedulingGate] | None = None
     readiness_gates: list[_Gate] | None = None
     host_network: bool | None = None
     os: _Os | None = None
@@ -160,10 +162,16 @@ def nodes_resource(policy: VotePolicy) -> Resource[NodeFacts]:
     return Resource("nodes", "/api/v1/nodes", _node_projection(policy), indexes={BY_KUBELET: _kubelet})
 
 
-def pods_resource(*, counted: bool = False) -> Resource[PodFacts]:
-    """All pods of all namespaces, indexed by node. *counted*: what they ask for is read, too, which costs time per pod."""
+def pods_resource(*, counted: bool = False, addressed: bool = False) -> Resource[PodFacts]:
+    """All pods of all namespaces, indexed by node.
+
+    counted: what they ask for is read, too, which costs time per pod. addressed: they are indexed by address and key as well.
+    """
     projection = _COUNTED_PODS if counted else _PODS
-    return Resource("pods", "/api/v1/pods", projection, indexes={BY_NODE: lambda pod: (pod.node,) if pod.node else ()})
+    indexes: dict[str, Index[PodFacts]] = {BY_NODE: lambda pod: (pod.node,) if pod.node else ()}
+    if addressed:
+        indexes |= fixed.indexes()
+    return Resource("pods", "/api/v1/pods", projection, indexes=indexes)
 
 
 def node_facts_from_object(obj: Json, policy: VotePolicy) -> NodeFacts:
@@ -282,6 +290,8 @@ def _pod_item(pod: _Pod | _CountedPod, requested: demand.Demand = demand.NONE) -
         requested_cpu_m=requested[0],
         requested_memory=requested[1],
         left_out=left_out,
+        fixed=fixed.marks(annotations, labels, spec.scheduling_gates),
+        on_host_network=bool(spec.host_network),
     )
     return Item(f"{namespace}/{meta.name}", facts.uid, meta.resource_version or "", facts)
 
@@ -290,12 +300,12 @@ def _pod_item(pod: _Pod | _CountedPod, requested: demand.Demand = demand.NONE) -
 @lru_cache(maxsize=4096)
 def _wish(inject: _Text, entries: _Text, labelled: _Text, labelled_entries: _Text) -> Wish:
     annotations = {INJECT: inject, INJECT_ENTRIES: entries}
-    return wish_of(_present(annotations), _present({INJECT: labelled, INJECT_ENTRIES: labelled_entries}))
+    return wish_of(fixed.present(annotations), fixed.present({INJECT: labelled, INJECT_ENTRIES: labelled_entries}))
 
 
 @lru_cache(maxsize=4096)
 def _obstacle(namespace: str, app: _Text, mirror: bool, os: str | None, host_network: bool | None) -> Reason | None:
-    metadata: Json = {"labels": _present({APP_LABEL: app}), "annotations": {MIRROR_ANNOTATION: ""} if mirror else {}}
+    metadata: Json = {"labels": fixed.present({APP_LABEL: app}), "annotations": {MIRROR_ANNOTATION: ""} if mirror else {}}
     return obstacle({"metadata": metadata, "spec": {"os": {"name": os}, "hostNetwork": host_network}}, namespace)
 
 
@@ -309,10 +319,6 @@ def _status(injected: _Text) -> _Said:
     brought = [one for one in seen if one.left_out is None]
     left_out = tuple((intern(one.entry), intern(one.revision)) for one in seen if one.left_out is not None)
     return tuple(intern(one.entry) for one in brought), tuple(intern(one.revision) for one in brought), left_out
-
-
-def _present(values: Mapping[str, _Text]) -> dict[str, str]:
-    return {key: value or "" for key, value in values.items() if value is not UNSET}
 
 
 def _condition(conditions: list[_Condition] | None, kind: str | None) -> _Condition | None:

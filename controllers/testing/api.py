@@ -44,7 +44,7 @@ class FakeApi:
         self.stopping = threading.Event()
         self._lock = threading.Lock()  # guards requests, _next, _always
         self._next: dict[str, deque[Answer]] = {}
-        self._always: dict[str, Answer] = {}
+        self._always: dict[tuple[str, str], Answer] = {}  # by verb and path
         self._epoch = 0  # of watches, guarded by objects.changed; older ones do as _farewell says
         self._farewell = "end"
         self.generation = 0  # of connections; those of an earlier one are not heard any more
@@ -118,10 +118,10 @@ class FakeApi:
         with self._lock:
             self._next.setdefault(verb, deque()).extend(answers)
 
-    def always(self, verb: str, answer: Answer) -> None:
-        """Give *answer* to every request of *verb* until `behave`."""
+    def always(self, verb: str, answer: Answer, path: str = "") -> None:
+        """Give *answer* to every request of *verb* (below *path*) until `behave`."""
         with self._lock:
-            self._always[verb] = answer
+            self._always[verb, path] = answer
 
     def behave(self) -> None:
         """Forget all scripted answers."""
@@ -171,11 +171,17 @@ class FakeApi:
         with self._lock:
             self.requests.append(exchange.request)
             queue = next((self._next[word] for word in (verb, "any") if self._next.get(word)), None)
-            answer = queue.popleft() if queue else self._always.get(verb) or self._always.get("any")
+            answer = queue.popleft() if queue else self._standing(verb, exchange.request.path)
         self._running.wait()
-        (answer or self._ordinary)(exchange)
+        (answer or self.ordinary)(exchange)
 
-    def _ordinary(self, exchange: Exchange) -> None:
+    def _standing(self, verb: str, path: str) -> Answer | None:
+        fitting = [key for key in self._always if key[0] in (verb, "any") and path.startswith(key[1])]
+        # The most particular one: by its path, then by its verb.
+        return self._always[max(fitting, key=lambda key: (len(key[1]), key[0] != "any"))] if fitting else None
+
+    def ordinary(self, exchange: Exchange) -> None:
+        """The answer that nobody has scripted."""
         try:
             target = self.objects.target(exchange.request.path)
             if exchange.request.verb == "watch":

@@ -1,6 +1,5 @@
 """A second controller: a Bucket is gone only after the ConfigMaps that belong to it are."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -22,7 +21,7 @@ class Step:
     uid: str = ""
 
 
-def plan(bucket: dict[str, Any], parts: Sequence[dict[str, Any]]) -> list[Step]:
+def plan(bucket: dict[str, Any], parts: list[dict[str, Any]]) -> list[Step]:
     """Pure: facts in, ordered idempotent steps out; the next plan goes on wherever this one was left."""
     meta = bucket["metadata"]
     protected = FINALIZER in meta.get("finalizers", ())
@@ -37,28 +36,24 @@ def bucket_controller(api, buckets, telemetry, clock, on_death, leadership):
     """buckets: an informer of `projection_objects.objects_resource`."""
 
     def reconcile(key, context):
+        time_left = context.request_timeout_s  # raises when the lease is lost, or the pass has to end
         namespace, _, name = key.partition("/")
         path = f"/apis/example.com/v1/namespaces/{namespace}/buckets/{name}"
         parts = f"/api/v1/namespaces/{namespace}/configmaps"
         try:
-            bucket = api.get(path, timeout_s=context.request_timeout_s())  # live: nothing is deleted on the word of a cache
+            bucket = api.get(path, timeout_s=time_left())  # live: nothing is deleted on the word of a cache
         except NotFound:
             return Done()
-        meta = bucket["metadata"]
-        uid, version, held = meta["uid"], meta["resourceVersion"], meta.get("finalizers", [])
-        for step in plan(bucket, api.get(parts, timeout_s=context.request_timeout_s()).get("items", [])):
-            match step.deed:
-                case "protect":
-                    patch = finalizers.addition(uid, version, held, FINALIZER)
-                    api.patch_json(path, patch, timeout_s=context.request_timeout_s())
-                case "delete":
-                    api.delete(f"{parts}/{step.name}", uid=step.uid, timeout_s=context.request_timeout_s())
-                case "release":
-                    patch = finalizers.removal(uid, held, FINALIZER)
-                    api.patch_json(path, patch, timeout_s=context.request_timeout_s())
+        meta, held = bucket["metadata"], bucket["metadata"].get("finalizers", [])
+        for step in plan(bucket, api.get(parts, timeout_s=time_left()).get("items", [])):
+            if step.deed == "protect":
+                patch = finalizers.addition(meta["uid"], meta["resourceVersion"], held, FINALIZER)
+                api.patch_json(path, patch, timeout_s=time_left())
+            elif step.deed == "delete":
+                api.delete(f"{parts}/{step.name}", uid=step.uid, timeout_s=time_left())
+            else:
+                api.patch_json(path, finalizers.removal(meta["uid"], held, FINALIZER), timeout_s=time_left())
         return RequeueAfter(2.0) if meta.get("deletionTimestamp") else Done()
 
-    source = informer_source(buckets, lambda change: [change.item.key])
-    return Controller(
-        "bucket", reconcile, [source], telemetry, clock, on_death, leadership=leadership, waits_for=[buckets.synced_event]
-    )
+    source, synced = informer_source(buckets, lambda change: [change.item.key]), buckets.synced_event
+    return Controller("bucket", reconcile, [source], telemetry, clock, on_death, leadership=leadership, waits_for=[synced])

@@ -48,6 +48,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     capture = session.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
         binaries.control_plane()
+        if any(item.path.name == "test_alerts.py" for item in session.items):
+            binaries.promtool()
 
 
 @pytest.fixture(scope="session", autouse=True)

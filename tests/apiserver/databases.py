@@ -50,7 +50,7 @@ FOLDER = Path(f"/tmp/gatehouse-volumes-{os.getpid()}")
 
 def apply_crd(api: Api) -> None:
     """Serve DatabaseInstances."""
-    _serve(api, yaml.safe_load(CRD_FILE.read_text()))
+    serve(api, yaml.safe_load(CRD_FILE.read_text()))
 
 
 def apply_snapshot_crds(api: Api) -> None:
@@ -62,10 +62,10 @@ def apply_snapshot_crds(api: Api) -> None:
         raise AssertionError(f"{SNAPSHOTTER}: unexpected content {found['Sum']}")
     for name in ("volumesnapshotclasses", "volumesnapshotcontents", "volumesnapshots"):
         path = Path(found["Dir"]) / "config" / "crd" / f"snapshot.storage.k8s.io_{name}.yaml"
-        _serve(api, yaml.safe_load(path.read_text()))
+        serve(api, yaml.safe_load(path.read_text()))
 
 
-def _serve(api: Api, crd: Json) -> None:
+def serve(api: Api, crd: Json) -> None:
     name = crd["metadata"]["name"]
     apply(api, crd)
 
@@ -126,6 +126,11 @@ class Place:
         reason: str = (found.get("status", {}).get("waitingFor") or {}).get("reason", "")
         return reason
 
+    def condition(self, kind: str, name: str = "db") -> Json:
+        """A condition of the instance; empty when it has none of that type."""
+        found = (self.instance(name) or {}).get("status", {}).get("conditions", [])
+        return next((one for one in found if one["type"] == kind), {})
+
     def conditions(self, name: str = "db") -> set[str]:
         """The types of the instance's conditions."""
         return {one["type"] for one in (self.instance(name) or {}).get("status", {}).get("conditions", [])}
@@ -140,6 +145,12 @@ class Place:
         """A claim and its hostPath volume, bound; the volume's name."""
         volume = f"{self.namespace}-{name}"
         self.volume(volume, name, reclaim, finalizers)
+        self.unbound_claim(name, volume, owner=owner)
+        wait_for(lambda: self.is_bound(name), 20.0, f"claim {name} bound")
+        return volume
+
+    def unbound_claim(self, name: str, volume: str, *, owner: Json | None = None) -> Json:
+        """A claim that names *volume*, which may come later."""
         metadata: Json = {"name": name, "labels": {"app": "db"}}
         if owner is not None:
             metadata["ownerReferences"] = [reference(owner)]
@@ -150,9 +161,7 @@ class Place:
             "resources": {"requests": {"storage": "1Mi"}},
         }
         body = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
-        self.api.create(self.path("persistentvolumeclaims"), body)
-        wait_for(lambda: self.is_bound(name), 20.0, f"claim {name} bound")
-        return volume
+        return self.api.create(self.path("persistentvolumeclaims"), body)
 
     def volume(self, volume: str, claim: str, reclaim: str = "Delete", finalizers: Sequence[str] = ()) -> None:
         """A hostPath volume reserved for a claim."""
@@ -222,6 +231,11 @@ class Place:
         wait_for(lambda: self.api.find(f"{pods_path(self.namespace)}/{name}-0") is not None, 20.0, "the set's pod")
         wait_for(lambda: self.remembers(f"data-{name}-0"), 20.0, "the set's claim in the status")
         return made
+
+    def is_going(self, claim: str) -> bool:
+        """Whether *claim* is gone, or being deleted."""
+        found = self.claim_object(claim)
+        return found is None or "deletionTimestamp" in found["metadata"]
 
     def remembers(self, claim: str, name: str = "db") -> bool:
         """Whether the instance's status names *claim* with its volume."""
@@ -297,7 +311,8 @@ class Kubelet(_Thread):
 class Driver(_Thread):
     """A snapshot controller and CSI driver: what it does is said by the name of the snapshot's claim.
 
-    "slow…": ready after `slow_s`; "fails…": an error first, ready after that; "never…": begins and never ends.
+    "slow…": ready after `slow_s` seconds: 30 in the long form (tests/soak), fewer here so that these tests stay short;
+    "fails…": an error first, ready after that; "never…": begins and never ends.
     """
 
     def __init__(self, api: Api, slow_s: float = 5.0) -> None:

@@ -80,11 +80,15 @@ class Gatehouse:
         self._config_file.write_text(json.dumps(head | self._config))
         argv = [sys.executable, *self.program, "serve", f"--config={self._config_file}", f"--kubeconfig={kubeconfig}"]
         argv += [f"--{server}-bind-address=127.0.0.1:0" for server in ("webhook", "metrics", "health-probe")]
-        argv += [f"--tls-cert-file={self._folder / 'tls.crt'}", f"--tls-private-key-file={self._folder / 'tls.key'}"]
+        argv += self.certificate_flags()
         command = self._cluster.namespace.command([*argv, *self._arguments])
         self._processes.start(self._name, command, folder=ROOT)
         self._wait(self._has_announced, "its addresses")
         self._wait(self.is_ready, "ready")
+
+    def certificate_flags(self) -> list[str]:
+        """What it is told of the certificate that was made for it."""
+        return [f"--tls-cert-file={self._folder / 'tls.crt'}", f"--tls-private-key-file={self._folder / 'tls.key'}"]
 
     def stop(self) -> float:
         """SIGTERM; the seconds it took to leave. Fails the test when it does not."""

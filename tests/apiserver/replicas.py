@@ -76,6 +76,7 @@ class Seat:
         timing: Timing,
         module: str = "controllers",
         more: Json | None = None,
+        kind: type[Replica] = Replica,
     ) -> None:
         self.name = name
         self.skew_s = skew_s
@@ -87,6 +88,7 @@ class Seat:
         self._timing = timing
         self._module = module
         self._more = more or {}
+        self._kind = kind
         self._stack = ExitStack()
         with cluster.api() as admin:
             _make_account(admin, name)
@@ -101,7 +103,7 @@ class Seat:
         """Give it a new process, and wait until that is ready."""
         folder = self._folder / f"{self.name}-{len(self.lives)}"
         folder.mkdir()
-        replica = Replica(self._cluster, folder, self._token, self.skew_s, self._timing, self._module, self._more)
+        replica = self._kind(self._cluster, folder, self._token, self.skew_s, self._timing, self._module, self._more)
         self._stack.enter_context(replica)
         self.lives.append(replica)
         self.away.clear()

@@ -96,3 +96,59 @@ def test_a_set_is_stopped_before_its_claim_is_snapshotted(place: Place, api: Api
     (snapshot,) = api.get(place.path("volumesnapshots", group=SNAPSHOT_API))["items"]
     assert snapshot["spec"]["source"] == {"persistentVolumeClaimName": "data-db-0"}
     assert (place.claims(), place.reclaim(f"{place.namespace}-data-db-0")) == ([], None)
+
+
+def test_a_snapshot_waits_for_every_pod_that_could_still_write(place: Place, api: Api) -> None:
+    volume = place.claim("data")
+    place.create_instance(volumes={"claimNames": ["data"]}, deletionPolicy="Snapshot")
+    place.pod("writer", "data")
+
+    place.delete_instance()
+    wait_for(lambda: place.reason() == "WaitsForPods", 20.0, "the word on the pod")
+    named = place.condition("Deleting")["message"]
+    stays(lambda: not api.get(place.path("volumesnapshots", group=SNAPSHOT_API))["items"], 2.0, "no snapshot")
+    assert not place.is_going("data")
+    place.end_pod("writer")
+    place.wait_gone()
+
+    assert "pod writer on node storage-1" in named
+    assert place.reclaim(volume) is None
+
+
+def test_a_policy_edited_to_snapshot_saves_a_volume_whose_claim_is_going(place: Place, api: Api) -> None:
+    volume = place.claim("never")
+    place.create_instance(volumes={"claimNames": ["never"]})
+    place.pod("backup", "never")
+    place.delete_instance()
+    wait_for(lambda: place.reason() == "WaitsForPods" and place.is_going("never"), 20.0, "the claim going")
+
+    api.patch(place.instance_path(), {"spec": {"deletionPolicy": "Snapshot"}})
+    wait_for(lambda: place.reclaim(volume) == "Retain", 20.0, "the volume kept")
+    place.end_pod("backup")
+    place.wait_gone()
+
+    stays(lambda: place.reclaim(volume) == "Retain", 2.0, "the volume")
+
+
+def test_orphan_propagation_leaves_a_set_and_its_claim_under_snapshot(place: Place, api: Api) -> None:
+    place.stateful_set(place.create_instance(deletionPolicy="Snapshot"), when_deleted="Delete")
+    volume = f"{place.namespace}-data-db-0"
+    wait_for(lambda: place.reclaim(volume) == "Retain", 20.0, "the volume kept")
+
+    place.delete_instance(propagation="Orphan")
+    place.wait_gone()
+
+    stays(lambda: not place.is_going("data-db-0") and place.reclaim(volume) == "Retain", 2.0, "claim and volume")
+    assert api.get(place.path("volumesnapshots", group=SNAPSHOT_API))["items"] == []
+
+
+def test_a_set_that_would_delete_its_claims_is_snapshotted_first(place: Place, api: Api) -> None:
+    place.stateful_set(place.create_instance(deletionPolicy="Snapshot"), when_deleted="Delete")
+    volume = f"{place.namespace}-data-db-0"
+    wait_for(lambda: place.reclaim(volume) == "Retain", 20.0, "the volume kept")
+
+    place.delete_instance()
+    place.wait_gone()
+
+    (snapshot,) = api.get(place.path("volumesnapshots", group=SNAPSHOT_API))["items"]
+    assert (snapshot["status"]["readyToUse"], place.reclaim(volume)) == (True, None)

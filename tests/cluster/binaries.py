@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -25,6 +26,11 @@ CONTAINERD = "github.com/containerd/containerd/v2/cmd"
 CONTAINERD_VERSION = "v2.4.2"
 CNI = "github.com/containernetworking/plugins/plugins"
 CNI_VERSION = "v1.10.0"
+PROMTOOL = "github.com/prometheus/prometheus/cmd/promtool"
+PROMTOOL_VERSION = "v0.316.0"
+# Modules of which only files are read: the kinds that manifests/ uses of others. Not every version of them is a module.
+CERT_MANAGER = "github.com/cert-manager/cert-manager@v1.21.2"
+PROMETHEUS_OPERATOR = "github.com/prometheus-operator/prometheus-operator@v0.85.0"
 
 # What each part of a cluster needs from the system: command -> Debian package.
 CONTROL_PLANE_TOOLS = {"ip": "iproute2", "nsenter": "util-linux"}
@@ -99,6 +105,24 @@ def node_programs() -> Path:
     return folder
 
 
+def promtool() -> Path:
+    """Prometheus's checker of rules, built if need be (a few minutes when cold)."""
+    folder = cache_folder() / "bin" / f"promtool-{PROMTOOL_VERSION}"
+    program = folder / "promtool"
+    with _building(folder, [program]) as missing:
+        if missing:
+            # Without service discovery, which is the clients of a dozen clouds and nothing that rules need.
+            command = ["go", "install", "-tags", "remove_all_sd", "-ldflags", "-s -w", f"{PROMTOOL}@{PROMTOOL_VERSION}"]
+            _run("building promtool", command, _SOURCES, {**os.environ, "GOBIN": str(folder)})
+    return program
+
+
+def module_files(module: str) -> Path:
+    """The folder with the files of *module* ("path@version"), fetched if need be; nothing is built. Read-only."""
+    found = json.loads(_run(f"fetching {module}", ["go", "mod", "download", "-json", module], Path("/"), os.environ))
+    return Path(found["Dir"])
+
+
 def _digest(source: Path, salt: str) -> str:
     digest = hashlib.sha256(salt.encode())
     for path in sorted(source.iterdir()):
@@ -126,8 +150,8 @@ def _go_build(what: str, source: Path, binary: Path, flags: str, extra: Mapping[
     fresh.replace(binary)
 
 
-def _run(what: str, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
-    """Run *command* with a progress line every 15 s; its output is shown only when it fails."""
+def _run(what: str, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> str:
+    """The output of *command*, with a progress line every 15 s; it is shown only when it fails."""
     if shutil.which(command[0]) is None:
         raise BuildError(f"{what}: {command[0]} is not installed (Go 1.26 or newer: https://go.dev/dl)")
     started_s = time.monotonic()
@@ -150,6 +174,7 @@ def _run(what: str, command: Sequence[str], folder: Path, environment: Mapping[s
     if process.returncode:
         raise BuildError(f"{what}: {' '.join(command)} failed ({process.returncode}):\n{output[-4000:]}")
     say(f"{what}: done in {time.monotonic() - started_s:.0f} s")
+    return output
 
 
 def _tick(what: str, started_s: float, done: threading.Event) -> None:

@@ -13,7 +13,9 @@ from controllers.config.election import ClientConnectionSection
 from controllers.facts import WatchedFacts
 from controllers.testing import FakeApi, FakeClock
 from controllers.testing.answers import Exchange, status
+from tests.controllers.pod_ip.shelf import fake_api
 from tests.controllers.runtime.builders import config_map, namespace, refuse_death
+from webhook.addresses.policy import AddressPolicy
 from webhook.admission.service import (
     LIMIT_RANGES_CACHE,
     NAMESPACES_CACHE,
@@ -36,15 +38,19 @@ def api() -> Iterator[FakeApi]:
 
 
 @contextmanager
-def started(api: FakeApi, folder: Path, *, injects: bool = True) -> Iterator[WatchedFacts]:
-    connection = ClientConnectionSection(kubeconfig=api.kubeconfig(folder))
-    facts = WatchedFacts(connection, VotePolicy(), Telemetry(), FakeClock(auto_advance=True), refuse_death, injects=injects)
+def started(
+    api: FakeApi, folder: Path, *, injects: bool = True, addresses: AddressPolicy | None = None
+) -> Iterator[WatchedFacts]:
+    connection, clock = ClientConnectionSection(kubeconfig=api.kubeconfig(folder)), FakeClock(auto_advance=True)
+    facts = WatchedFacts(
+        connection, VotePolicy(), Telemetry(), clock, refuse_death, injects=injects, addresses=addresses, identity="replica-a"
+    )
     facts.start()
     try:
         yield facts
     finally:
         facts.stop(Deadline.after(5.0, SystemClock()))
-    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("reflector/")]
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith(("reflector/", "calico/"))]
 
 
 def test_everything_that_injection_reads_is_followed(api: FakeApi, tmp_path: Path) -> None:
@@ -70,13 +76,22 @@ def test_nothing_of_it_is_asked_for_when_nothing_injects(api: FakeApi, tmp_path:
         assert facts.cluster.sidecars.catalog().sources == {}
 
 
+def test_fixed_addresses_are_followed_only_where_somebody_gives_them(tmp_path: Path) -> None:
+    with fake_api() as api, started(api, tmp_path, injects=False, addresses=AddressPolicy()) as facts:
+        assert facts.addresses is not None
+        api.until(facts.cluster.addresses.synced)
+
+        assert set(facts.caches()) == {"nodes", "pods", "addressreservations", "addresspools", "statefulsets/ordinals"}
+        assert facts.alive()
+
+
 @pytest.mark.parametrize("selector", ["labelSelector", "fieldSelector"])
 def test_entries_have_synced_when_both_caches_of_config_maps_have(api: FakeApi, tmp_path: Path, selector: str) -> None:
     def refuse_one(exchange: Exchange) -> None:
         if selector in exchange.request.params:
             status(403)(exchange)
         else:
-            api._ordinary(exchange)
+            api.ordinary(exchange)
 
     for verb in ("list", "watch"):
         api.always(verb, refuse_one)

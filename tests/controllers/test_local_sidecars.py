@@ -159,4 +159,7 @@ def test_objects_are_counted_by_cache(local: LocalCluster) -> None:
         "sidecars": 1,
         "limitranges": 1,
         "resourcequotas": 1,
+        "databaseinstances": 0,
+        "persistentvolumeclaims": 0,
+        "statefulsets": 0,
     }

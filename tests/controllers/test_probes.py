@@ -41,6 +41,18 @@ def test_a_failing_service_makes_the_process_unready_but_not_dead() -> None:
     assert get(app, "/healthz")[0] == "200 OK"
 
 
+def test_what_is_apart_makes_only_its_own_service_unready() -> None:
+    ok = {"endpoint": lambda: None, "pod-ip": lambda: None}
+    apart = {"pod-ip": {"addresses": lambda: "the leader has not adopted the pods of: web"}}
+    app = health_application(Probes({}, {"server": lambda: None}, ok, apart))
+
+    assert get(app, "/readyz") == ("200 OK", "ok")
+    assert get(app, "/readyz/endpoint") == ("200 OK", "ok")
+    status, text = get(app, "/readyz/pod-ip")
+    assert status.startswith("500")
+    assert "[-]addresses failed: reason withheld" in text and "[+]pod-ip ok" in text
+
+
 def test_a_service_is_not_ready_while_the_process_is_not() -> None:
     assert get(health_application(probes(server="draining")), "/readyz/endpoint")[0].startswith("500")
 

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -180,8 +181,23 @@ def test_a_second_signal_ends_it_at_once() -> None:
         for expected in ("started", "stopping"):
             assert process.stdout.readline().strip() == expected
             process.send_signal(signal.SIGTERM)
+        while process.poll() is None:  # one that follows at once is the same wish, told twice
+            process.send_signal(signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.05)
 
         assert process.wait(LIMIT_S) == 1
+
+
+def test_a_signal_that_comes_twice_at_once_is_one_wish() -> None:
+    leaves_slowly = STUCK.replace("threading.Event().wait()", "threading.Event().wait(1.0)")
+    with subprocess.Popen([sys.executable, "-c", leaves_slowly], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == "started"
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)
+
+        assert process.wait(LIMIT_S) == 0
 
 
 def failing(tmp_path: Path, *flags: str) -> tuple[int, str]:

@@ -34,12 +34,12 @@ def test_a_page_whose_sections_failed_can_still_be_read() -> None:
     def broken() -> object:
         raise KeyError("x")
 
-    page = collect(dict.fromkeys(("process", "services", "caches", "leaderElection", "silentNodes"), broken))
+    page = collect(dict.fromkeys(("process", "services", "caches", "leaderElection", "databases", "silentNodes"), broken))
 
     text = describe(page)
 
     assert "NOT READY" in text
-    assert text.count("unknown, KeyError") == 4
+    assert text.count("unknown, KeyError") == 5
 
 
 def test_a_section_that_fails_does_not_take_the_page_with_it() -> None:
@@ -124,6 +124,45 @@ def test_a_person_reads_of_entries_and_their_faults_in_lines() -> None:
     assert "sidecar entries: 1 (0 good, 0 stale, 1 broken)" in lines
     assert "  a of shop/mesh: broken, revision none" in lines
     assert any(line.startswith("    data.a:1:") and "containers[0].image: " in line for line in lines)
+
+
+# -- fixed addresses
+
+ADDRESSES: Json = {
+    "reservations": 12,
+    "bound": 9,
+    "reserved": 2,
+    "cooling": 1,
+    "oldestUnboundSeconds": 130.0,
+    "waitingFor": [],
+    "network": {"source": "Calico", "pools": [{"name": "old", "obstacle": "is disabled"}, {"name": "new", "obstacle": None}]},
+    "pools": [
+        {"name": "web", "size": 64, "used": 12, "free": 52, "adopted": True, "fault": None},
+        {"name": "db", "size": 8, "used": 0, "free": 8, "adopted": False, "fault": None},
+        {"name": "bad", "size": 0, "used": 0, "free": 0, "adopted": False, "fault": "spec.addresses[0]: no address"},
+    ],
+}
+
+
+def test_a_person_reads_of_addresses_and_pools_in_lines() -> None:
+    lines = describe({"addresses": ADDRESSES}).splitlines()
+
+    assert "fixed addresses: 12 (9 bound, 2 reserved, 1 cooling), the oldest without a pod since 2 min" in lines
+    assert "  the network's pools: Calico" in lines
+    assert "    old is disabled" in lines
+    assert "  pool web: 12 of 64 used, 52 free" in lines
+    assert "  pool db: 0 of 8 used, 8 free, not adopted yet" in lines
+    assert "  pool bad: 0 of 0 used, 0 free, FAULT: spec.addresses[0]: no address" in lines
+
+
+def test_a_person_reads_what_addresses_wait_for() -> None:
+    lines = describe({"addresses": {**ADDRESSES, "waitingFor": ["addresspools", "calico"], "pools": []}}).splitlines()
+
+    assert "  WAITS for addresspools, calico: pods that ask are refused until then" in lines
+
+
+def test_where_addresses_are_off_nothing_is_said_of_them() -> None:
+    assert "fixed addresses" not in describe({"addresses": None})
 
 
 # -- the election

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import logging
+import socket
 import sys
 import weakref
 from collections.abc import Iterator
@@ -41,6 +42,19 @@ def test_the_write_function_works(serve: Serve) -> None:
 
     with serve(app=app).connect() as client:
         assert client.post().body == b"one two"
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, *([socket.AF_INET6] if socket.has_dualstack_ipv6() else [])])
+def test_an_empty_host_is_every_interface_of_both_families(serve: Serve, family: socket.AddressFamily) -> None:
+    running = serve(bind=("", 0), secure=False)
+    loopback = "127.0.0.1" if family == socket.AF_INET else "::1"
+
+    with socket.socket(family) as client:
+        client.settimeout(5.0)
+        client.connect((loopback, running.server.address[1]))
+        client.sendall(post(b"{}"))
+
+        assert client.recv(100).startswith(b"HTTP/1.1 200 ")
 
 
 def test_an_exception_is_a_500_logged_and_counted_and_the_connection_goes_on(

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import threading
+from contextlib import suppress
 from collections.abc import Iterator
 
 import pytest
@@ -73,7 +74,7 @@ def test_a_reader_that_stalls_costs_lines_and_never_time() -> None:
     os.close(reader)
     for handler in logging.getLogger(ROOT).handlers:
         handler.close()
-    with pytest.raises(BrokenPipeError):
+    with suppress(BrokenPipeError):  # of what its buffer still held, which may be nothing
         stream.close()
 
 

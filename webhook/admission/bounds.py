@@ -96,9 +96,7 @@ def pod_entries(settings: Settings, mode: Mode = Mode.DENY) -> tuple[Entry, ...]
         matches.append(Match("", "v1", "pods/ephemeralcontainers", (UPDATE,), "Namespaced"))
     if limits:
         matches.append(Match("", "v1", "pods/resize", (UPDATE,), "Namespaced"))
-    conditions = [_NOT_A_MIRROR_POD]
-    if settings.home not in SYSTEM_NAMESPACES:
-        conditions.append(("not-our-own", f"!({_NAMESPACE} == {_text(settings.home)} && {_IS_LABELLED_OURS})"))
+    conditions = [_NOT_A_MIRROR_POD, *not_our_own(settings.home)]
     namespaces = _within_any([_own(one.namespaces) for one in limits] + [_own(one.namespaces) for one in compliance])
     if namespaces:
         conditions.append(("in-a-namespace-of-a-policy", namespaces))
@@ -117,6 +115,13 @@ def pod_entries(settings: Settings, mode: Mode = Mode.DENY) -> tuple[Entry, ...]
             failure_policy=_FAILURE_POLICY[mode],
         ),
     )
+
+
+def not_our_own(home: str) -> tuple[tuple[str, str], ...]:
+    """The condition that leaves out our own objects, which stand in *home*; () where a selector leaves out all of it."""
+    if home in SYSTEM_NAMESPACES:
+        return ()
+    return (("not-our-own", f"!({_NAMESPACE} == {_text(home)} && {_IS_LABELLED_OURS})"),)
 
 
 def _may_break(policy: CompliancePolicy) -> str:

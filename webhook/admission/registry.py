@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 
+from webhook.admission.addresses import pod_ip_check_entries, pod_ip_entries
 from webhook.admission.bounds import compliance_policies, creator_entries, creator_policy, pod_entries, resource_policies
 from webhook.admission.databases import database_entries
 from webhook.admission.defaults import default_entries, sets_defaults, tunes
@@ -36,6 +37,8 @@ from webhook.features.endpoints import KeepAddressesReady
 from webhook.features.node_taint import DropUnreachableTaint
 from webhook.features.pod_compliance import KeepPodsCompliant
 from webhook.features.pod_defaults import SetPodDefaults
+from webhook.features.pod_ip import GiveAddresses
+from webhook.features.pod_ip_check import CheckAddresses
 from webhook.features.pod_status import KeepPodReady
 from webhook.features.resource_limits import KeepResourcesInBounds, ResourceLimits
 from webhook.features.resource_tuning import TuneResources
@@ -178,8 +181,17 @@ def _databases(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
     return () if settings.database_policy is None else (GuardClaims(settings.database_policy, cluster.databases),)
 
 
+def _pod_ip(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
+    return () if settings.addresses is None else (GiveAddresses(settings.addresses, cluster),)
+
+
+def _pod_ip_check(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
+    return () if settings.addresses is None else (CheckAddresses(settings.home, cluster),)
+
+
 def _workload_warnings(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
-    return (WarnOfWorkloads(settings.sidecars, cluster, completion(settings, cluster), pod_bounds(settings)),)
+    gives = settings.addresses is not None
+    return (WarnOfWorkloads(settings.sidecars, cluster, completion(settings, cluster), pod_bounds(settings), gives),)
 
 
 SERVICES: tuple[Service, ...] = (
@@ -240,6 +252,24 @@ SERVICES: tuple[Service, ...] = (
         default_entries,
         _defaulting,
         caches=frozenset({NAMESPACES_CACHE, LIMIT_RANGES_CACHE}),
+    ),
+    # The last that changes pods: the API server calls again whom a later one's change has passed by, and each call of this one
+    # may be a request of ours. As database-instance, these two wait for no cache that only a CRD brings: their rules do.
+    Service(
+        "pod-ip",
+        "/pod-ip",
+        pod_ip_entries,
+        _pod_ip,
+        caches=frozenset({NAMESPACES_CACHE}),
+        aliases=("/webhook/mutating",),
+    ),
+    Service(
+        "pod-ip-check",
+        "/pod-ip-check",
+        pod_ip_check_entries,
+        _pod_ip_check,
+        mutating=False,
+        caches=frozenset({NAMESPACES_CACHE}),
     ),
     Service("validate", "/validate", pod_entries, _validating, mutating=False),
     Service("validate-warn", "/validate/warn", partial(pod_entries, mode=Mode.WARN), _warning, mutating=False),

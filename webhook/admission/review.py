@@ -86,6 +86,7 @@ class AdmissionRequest:
 
 
 FORBIDDEN = 403  # what the client of a request that a policy refuses gets
+UNPROCESSABLE = 422  # the same where the object itself makes no sense
 
 
 @attrs.frozen

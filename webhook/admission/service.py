@@ -30,6 +30,7 @@ QUOTAS_CACHE = "resourcequotas"
 
 ANY: Final = "*"  # in a registration: every group, version or resource
 DEFAULT_TIMEOUT_S: Final = 5
+_SAID_BEFORE: Final = (Reason.ALREADY_INJECTED, Reason.ALREADY_ALLOCATED)
 
 
 @attrs.frozen
@@ -183,7 +184,7 @@ class BoundService:
             () if denial is not None or request.object is None else tuple(draft.operations),
             tuple(f"gatehouse: {warning}" for _, verdict in verdicts for warning in verdict.warnings),
             # The second call says nothing that the first has not: the API server takes no second value for an annotation.
-            {name: _audit(verdict) for name, verdict in verdicts if verdict.reason is not Reason.ALREADY_INJECTED},
+            {name: _audit(verdict) for name, verdict in verdicts if verdict.reason not in _SAID_BEFORE},
         )
         return Answer(response, tuple(verdicts), draft)
 

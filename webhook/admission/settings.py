@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attrs
 
+from webhook.addresses.policy import AddressPolicy
 from webhook.defaults.sets import PodDefaults
 from webhook.defaults.tuning import Tuning
 from webhook.objects.compliance import CompliancePolicy
@@ -31,6 +32,7 @@ class Settings:
     creators: CreatorPolicy = CreatorPolicy()
     compliance: tuple[CompliancePolicy, ...] = ()
     database_policy: DeletionPolicy | None = None  # the default one; None = DatabaseInstances are nobody's business
+    addresses: AddressPolicy | None = None  # None = pods get no fixed addresses
     disabled: frozenset[str] = frozenset()  # names of services that are switched off
     max_in_flight: int = 12  # per service, below the server's 16 threads; beyond it a caller gets 503 at once
     body_limit_bytes: int = BODY_LIMIT_BYTES

@@ -1,6 +1,7 @@
 """Who applies a workload is told what will happen to its pods: their own warnings reach only the controller that creates them.
 
-Reads:   the pod template, with its sidecars, and what the metadata of workload and template say of sidecars
+Reads:   the pod template, with its sidecars, what the metadata of workload and template say of sidecars and fixed addresses,
+         replicas and maxSurge
 Ignores: workloads that a controller owns or writes, updates that change none of that, pods that nobody asks anything of
 Answers: warnings; never refuses, never patches
 Source:  kubernetes.io/blog/2020/09/03/warnings: warnings go to whoever sent the request
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Final, Protocol
 
+from webhook.addresses import forecast as addresses
 from webhook.admission.draft import Draft
 from webhook.admission.review import AdmissionRequest, Operations, User
 from webhook.admission.service import Context, Verdict
@@ -47,13 +49,19 @@ class WarnOfWorkloads:
     name: ClassVar[str] = "workload-warnings"
 
     def __init__(
-        self, policy: Policy, cluster: Cluster, completion: Completion | None = None, judges: Sequence[Judge] = ()
+        self,
+        policy: Policy,
+        cluster: Cluster,
+        completion: Completion | None = None,
+        judges: Sequence[Judge] = (),
+        gives_addresses: bool = False,
     ) -> None:
-        """completion: what follows the sidecars. judges: who looks at the result."""
+        """completion: what follows the sidecars. judges: who looks at the result. gives_addresses: whether pods may ask."""
         self._policy = policy
         self._cluster = cluster
         self._completion = completion
         self._judges = judges
+        self._gives_addresses = gives_addresses
 
     def __call__(self, request: AdmissionRequest, draft: Draft, context: Context) -> Verdict:
         """See `webhook.admission.service.Rule`."""
@@ -63,11 +71,11 @@ class WarnOfWorkloads:
             return Verdict(Reason.NOT_APPLICABLE)
         if _is_controller(context.user) or _has_owner(obj):
             return Verdict(Reason.NOT_APPLICABLE, "no person reads the warning")
-        if request.old_object is not None and not _is_news(workload, request.old_object, obj):
+        if request.old_object is not None and not self._is_news(workload, request.old_object, obj):
             return Verdict(Reason.NOTHING_TO_DO)
         pod = Draft(workload.pod(obj))
         decision = decide(pod, request.namespace, self._cluster, self._policy, context.now_s, context.deadline, confirm=False)
-        found = dict.fromkeys((*misplaced(workload, obj), *_forecast(pod.object, decision)))
+        found = dict.fromkeys((*misplaced(workload, obj), *_forecast(pod.object, decision), *self._addresses(workload, obj)))
         if decision.refusal is None and self._judges:
             if self._completion is not None:
                 self._completion.complete(pod, request.namespace, context.now_s, context.deadline)
@@ -77,6 +85,20 @@ class WarnOfWorkloads:
         subject = f"{workload.kind} {meta.display_name(obj)}"
         warnings = tuple(f"{subject}: {finding.message}" for finding in found)
         return Verdict(next(iter(found)).reason, f"{len(warnings)} warnings", warnings=warnings)
+
+    def _is_news(self, workload: Workload, old: Json, new: Json) -> bool:
+        """Whether an update changes anything that is warned of."""
+        if workload.template_of(old) != workload.template_of(new) or spoken(old) != spoken(new):
+            return True
+        return self._gives_addresses and addresses.spoken(workload, old) != addresses.spoken(workload, new)
+
+    def _addresses(self, workload: Workload, obj: Json) -> Iterator[Finding]:
+        """What will be said of the addresses that its pods ask for."""
+        if self._gives_addresses:
+            known = self._cluster.addresses
+            find_pool = known.pool if known.synced() else None
+            for one in addresses.forecast(workload, obj, workload.pod(obj), find_pool):
+                yield Finding(one.reason, one.message, one.field)
 
     def _bounds(self, workload: Workload, pod: Json, namespace: str) -> Iterator[Finding]:
         """What the rules about created pods will say of these."""
@@ -95,11 +117,6 @@ def _is_controller(user: User) -> bool:
 def _has_owner(obj: Json) -> bool:
     owners = meta.objects(meta.metadata(obj), "ownerReferences", "metadata")
     return any(owner.get("controller") is True for owner in owners)
-
-
-def _is_news(workload: Workload, old: Json, new: Json) -> bool:
-    """Whether an update changes anything that is warned of."""
-    return workload.template_of(old) != workload.template_of(new) or spoken(old) != spoken(new)
 
 
 def _forecast(pod: Json, decision: Decision) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ import attrs
 from webhook.objects import meta
 from webhook.objects.meta import Json
 
+FINISHED = ("Succeeded", "Failed")  # phases of a pod whose containers run no more, and never will
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"  # set by the kubelet on what it shows of a static pod
 
 

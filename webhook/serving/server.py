@@ -64,6 +64,7 @@ class AdmissionServer:
         clock: Clock | None = None,
         threads: int = 16,
     ) -> None:
+        """bind: host and port. "" as the host is every interface, of both families where the machine has both."""
         self._limits = limits or ServerLimits()
         self._clock = clock or SystemClock()
         self._ledger = Ledger(telemetry, self._clock)
@@ -147,7 +148,10 @@ class _Mount(cheroot.wsgi.Server):
     """cheroot's server, of which binding and the way into the application are used."""
 
     def __init__(self, bind: tuple[str, int], app: Application, ledger: Ledger, *, secure: bool) -> None:
-        super().__init__(bind, app, numthreads=1, server_name="gatehouse")
+        name, port = bind
+        # cheroot takes no empty host; from "::" it takes both families.
+        every = "::" if socket.has_dualstack_ipv6() else "0.0.0.0"
+        super().__init__((name or every, port), app, numthreads=1, server_name="gatehouse")
         self.gateway = _Gateway
         self.requests = _NoThreads()
         self.ledger = ledger

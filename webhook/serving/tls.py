@@ -3,7 +3,7 @@
 A new pair becomes a new `ssl.SSLContext`, which must load, match, be valid now and complete a handshake with itself in
 memory before new connections get it; open ones keep theirs. Loading a pair into the live context is no way: a
 mismatched pair would leave it without a certificate. Whatever fails leaves the last good pair in use, and says so.
-Keys never touch the disk: OpenSSL reads the PEM from a memfd.
+Keys never touch the disk (`chains`).
 
 Errors: CertificateError, with a label: unreadable, unloadable, mismatched, expired, not-yet-valid.
 Thread rule: any thread.
@@ -12,21 +12,18 @@ Source: RFC 8446; Kubernetes kubernetes.io/tls Secrets (PEM, leaf first).
 
 from __future__ import annotations
 
-import contextlib
 import datetime
-import os
 import ssl
 import stat
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
 import attrs
-from cryptography import x509
 
 from webhook.clock import Clock
 from webhook.logs import get_log
+from webhook.serving.chains import ChainError, load_pair, served_leaf
 from webhook.telemetry import Telemetry
 
 # Long enough for a person to act, also over a weekend with holidays.
@@ -67,7 +64,7 @@ class FileCertificates:
 
     def read(self) -> KeyPair:
         """The files' present content; it may be torn between two writes, which the test of the pair finds out."""
-        return KeyPair(_content(self.certificate), _content(self.key), _content(self.client_ca))
+        return KeyPair(content_of(self.certificate), content_of(self.key), content_of(self.client_ca))
 
 
 @attrs.frozen
@@ -79,7 +76,7 @@ class MadeCertificates:
 
     def read(self) -> KeyPair:
         """The pair, with the file's present content."""
-        return attrs.evolve(self.pair, client_ca=_content(self.client_ca))
+        return attrs.evolve(self.pair, client_ca=content_of(self.client_ca))
 
 
 class HeldCertificates:
@@ -189,7 +186,8 @@ class Certificates:
         self._log.warning("certificate refused, the last good one stays", reason=error.reason, detail=str(error))
 
 
-def _content(file: Path | None) -> bytes:
+def content_of(file: Path | None) -> bytes:
+    """What *file* holds now; b"" without one. Raises CertificateError."""
     if file is None:
         return b""
     try:
@@ -205,29 +203,27 @@ def build_context(pair: KeyPair, now_s: float) -> tuple[ssl.SSLContext, float]:
 
     now_s: seconds since the epoch.
     """
-    expiry_s = _check_validity(pair, now_s)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     # Renegotiation lets a client spend our time; a ticket is sent per handshake and Go's webhook client keeps none.
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION | ssl.OP_NO_TICKET
     context.num_tickets = 0
     try:
-        with _in_memory(pair.certificate + b"\n" + pair.key) as path:
-            context.load_cert_chain(path, password=_no_password)
-    except ssl.SSLError as error:
-        mismatched = "MISMATCH" in (error.reason or "")
-        raise CertificateError(
-            "mismatched" if mismatched else "unloadable",
-            "the key does not belong to the certificate" if mismatched else f"OpenSSL refuses the pair ({error.reason})",
-        ) from None
+        load_pair(context, pair.certificate, pair.key)
+        leaf = served_leaf(context, pair.certificate)
+    except ChainError as error:
+        raise CertificateError(error.reason, str(error)) from None
+    if now_s >= leaf.not_after_s:
+        raise CertificateError("expired", f"the certificate expired at {_text(leaf.not_after_s)}")
+    if now_s < leaf.not_before_s:
+        raise CertificateError("not-yet-valid", f"the certificate is not valid before {_text(leaf.not_before_s)}")
     if pair.client_ca:
         try:
             context.load_verify_locations(cadata=pair.client_ca.decode("ascii"))
         except (ssl.SSLError, ValueError):
             raise CertificateError("unloadable", "the client CA is not PEM") from None
         context.verify_mode = ssl.CERT_OPTIONAL
-    _try_handshake(context)
-    return context, expiry_s
+    return context, leaf.not_after_s
 
 
 def client_name(tls: ssl.SSLObject) -> str:
@@ -237,61 +233,6 @@ def client_name(tls: ssl.SSLObject) -> str:
     parts: Any = (tls.getpeercert() or {}).get("subject", ())
     names = [str(value) for part in parts for kind, value in part if kind == "commonName"]
     return names[0] if len(names) == 1 else ""
-
-
-def _check_validity(pair: KeyPair, now_s: float) -> float:
-    try:
-        certificate = x509.load_pem_x509_certificate(pair.certificate)
-    except ValueError:
-        raise CertificateError("unloadable", "the certificate is not PEM") from None
-    expiry_s = certificate.not_valid_after_utc.timestamp()
-    if now_s >= expiry_s:
-        raise CertificateError("expired", f"the certificate expired at {_text(expiry_s)}")
-    begin_s = certificate.not_valid_before_utc.timestamp()
-    if now_s < begin_s:
-        raise CertificateError("not-yet-valid", f"the certificate is not valid before {_text(begin_s)}")
-    return expiry_s
-
-
-def _try_handshake(context: ssl.SSLContext) -> None:
-    """One handshake in memory: what loads may still not work (a curve or a signature that no client accepts)."""
-    client_context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    client_context.check_hostname = False
-    client_context.verify_mode = ssl.CERT_NONE
-    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
-    sides = [
-        context.wrap_bio(to_server, to_client, server_side=True),
-        client_context.wrap_bio(to_client, to_server, server_side=False),
-    ]
-    for _ in range(8):  # a full TLS 1.2 handshake takes four flights
-        waiting = 0
-        for side in sides:
-            try:
-                side.do_handshake()
-            except ssl.SSLWantReadError:
-                waiting += 1
-            except ssl.SSLError as error:
-                raise CertificateError("unloadable", f"a handshake with the pair fails ({error.reason})") from None
-        if not waiting:
-            return
-    raise CertificateError("unloadable", "a handshake with the pair does not end")
-
-
-@contextlib.contextmanager
-def _in_memory(content: bytes) -> Iterator[str]:
-    """A path under which *content* can be read by this process only, and which is no file."""
-    fd = os.memfd_create("pair", os.MFD_CLOEXEC)
-    try:
-        with open(fd, "wb", closefd=False) as memory:
-            memory.write(content)
-        yield f"/proc/self/fd/{fd}"
-    finally:
-        os.close(fd)
-
-
-def _no_password() -> str:
-    # Without this OpenSSL would ask on the terminal, and wait.
-    raise CertificateError("unloadable", "the key is encrypted")
 
 
 def _text(seconds: float) -> str:

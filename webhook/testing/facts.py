@@ -7,9 +7,21 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import attrs
 
 from webhook.clock import Deadline
-from webhook.cluster import CapacityFacts, Cluster, Databases, NamespaceFacts, NoDatabases, NodeFacts, PodFacts, Status, Vote
+from webhook.cluster import (
+    Addresses,
+    CapacityFacts,
+    Cluster,
+    Databases,
+    NamespaceFacts,
+    NoAddresses,
+    NoDatabases,
+    NodeFacts,
+    PodFacts,
+    Status,
+    Vote,
+)
 from webhook.names import Reason
-from webhook.objects.databases import ClaimFacts, InstanceFacts
+from webhook.objects.databases import ClaimFacts, InstanceFacts, Owner
 from webhook.objects.limit_ranges import LimitRange
 from webhook.objects.resource_quotas import ResourceQuota
 from webhook.objects.versions import oldest
@@ -192,12 +204,23 @@ def pod_facts(
 
 
 @attrs.frozen
+class StatefulSet:
+    """A StatefulSet as far as claims go: `objects.databases.ClaimMaker`."""
+
+    name: str
+    uid: str
+    owners: tuple[Owner, ...] = ()
+    templates: tuple[str, ...] = ("data",)
+
+
+@attrs.frozen
 class StaticDatabases:
     """DatabaseInstances and claims as they are. *ready*: whether the caches have synced."""
 
     instances: Sequence[InstanceFacts] = ()
     claims: Sequence[ClaimFacts] = ()
     ready: bool = True
+    sets: Mapping[str, Sequence[StatefulSet]] = attrs.field(factory=dict)  # by namespace
 
     def synced(self) -> bool:
         return self.ready
@@ -207,6 +230,9 @@ class StaticDatabases:
 
     def claims_in(self, namespace: str) -> Sequence[ClaimFacts]:
         return [one for one in self.claims if one.namespace == namespace]
+
+    def makers_in(self, namespace: str) -> Sequence[StatefulSet]:
+        return self.sets.get(namespace, ())
 
 
 def cluster(
@@ -222,6 +248,7 @@ def cluster(
     missing_config_maps: Collection[str] | None = None,
     capacity: CapacityFacts | None = None,
     databases: Databases = NoDatabases(),
+    addresses: Addresses = NoAddresses(),
 ) -> Cluster:
     """A cluster of these facts; *live* and *live_namespaces* are what the API server would answer now.
 
@@ -238,6 +265,7 @@ def cluster(
         StaticConfigMaps(missing_config_maps),
         StaticCapacity(capacity),
         databases,
+        addresses,
     )
 
 

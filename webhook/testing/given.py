@@ -14,7 +14,9 @@
     settings: {sidecar: {default: [mesh], onMissingEntry: Deny, namespace: kube-system}}
     capacity: {allocatableCpuM: 40000, requestedCpuM: 32000, …}   # attributes of `cluster.CapacityFacts`; absent: nobody counts
     policies: {resources: [{name: a, container: {cpu: {requests: {max: 1}}}}], creators: {…}, compliance: […]}  # `policies`
-    databases: {policy: Delete, instances: [{name: db, volumes: {…}}], claims: [{name: data}]}  # synced; all of "shop"
+    databases: {policy: Delete, instances: [{name: db, volumes: {…}}], claims: [{name: data}], sets: [{name: db, owner: db}]}
+                                                                  # synced; all of "shop"; sets have the claim template "data"
+    addresses: {pools: […], reservations: […], …}                 # the module `given_addresses`; absent: no pod gets any
 
 Raises AssertionError on unknown keys and on what cannot be read.
 """
@@ -27,13 +29,13 @@ from typing import Any, Final
 import attrs
 
 from webhook.admission.settings import Settings
-from webhook.cluster import CapacityFacts, Cluster, NamespaceFacts, NoDatabases, NodeFacts, PodFacts, Status, Vote
+from webhook.cluster import CapacityFacts, Cluster, NamespaceFacts, NoAddresses, NoDatabases, NodeFacts, PodFacts, Status, Vote
 from webhook.defaults.sets import PodDefaults
 from webhook.defaults.tuning import Tuning
 from webhook.objects import limit_ranges, meta, resource_quotas
 from webhook.objects.compliance import CompliancePolicy
 from webhook.objects.creators import CreatorPolicy
-from webhook.objects.databases import ClaimFacts, DeletionPolicy, InstanceFacts, VolumesSpec
+from webhook.objects.databases import KIND, ClaimFacts, DeletionPolicy, InstanceFacts, Owner, VolumesSpec
 from webhook.objects.durations import parse_duration_s
 from webhook.objects.meta import Json, parse_time_s
 from webhook.objects.resource_policies import ResourcePolicy
@@ -42,13 +44,13 @@ from webhook.objects.votes import Protocol, VotePolicy
 from webhook.sidecars.entries import source
 from webhook.sidecars.entries.catalog import Reading
 from webhook.sidecars.selection import Missing, Policy
-from webhook.testing import facts, policies
+from webhook.testing import facts, given_addresses, policies
 
 NOW: Final = "2026-11-29T10:00:00Z"
 _SHOP: Final = "shop"
 _KEYS: Final = (
     *("now", "votes", "settings", "policies", "nodes", "live", "pods", "namespaces", "liveNamespaces"),
-    *("configMaps", "limitRanges", "resourceQuotas", "missingConfigMaps", "capacity", "databases"),
+    *("configMaps", "limitRanges", "resourceQuotas", "missingConfigMaps", "capacity", "databases", "addresses"),
 )
 
 
@@ -79,6 +81,7 @@ class Given:
                 creators=policies.read(CreatorPolicy, bounds.get("creators") or {}),
                 compliance=tuple(policies.read(CompliancePolicy, one) for one in bounds.get("compliance") or ()),
                 database_policy=DeletionPolicy(given["databases"].get("policy", "Delete")) if "databases" in given else None,
+                addresses=given_addresses.policy(given["addresses"]) if "addresses" in given else None,
                 verify_patches=True,
             ),
             given,
@@ -100,6 +103,7 @@ class Given:
             missing_config_maps=missing,
             capacity=policies.read(CapacityFacts, given["capacity"]) if "capacity" in given else None,
             databases=_databases(given["databases"]) if "databases" in given else NoDatabases(),
+            addresses=given_addresses.read(given["addresses"]) if "addresses" in given else NoAddresses(),
         )
 
 
@@ -137,7 +141,7 @@ def _namespace(value: Mapping[str, Any]) -> NamespaceFacts:
 
 
 def _databases(value: Mapping[str, Any]) -> facts.StaticDatabases:
-    known(value, "policy", "instances", "claims", "synced")
+    known(value, "policy", "instances", "claims", "sets", "synced")
     instances = [
         InstanceFacts(_SHOP, one["name"], f"uid-{one['name']}", VolumesSpec.of(one.get("volumes")), None)
         for one in value.get("instances") or ()
@@ -146,7 +150,11 @@ def _databases(value: Mapping[str, Any]) -> facts.StaticDatabases:
         ClaimFacts(_SHOP, one["name"], f"uid-{one['name']}", one.get("labels") or {}, (), f"pv-{one['name']}")
         for one in value.get("claims") or ()
     ]
-    return facts.StaticDatabases(instances, claims, value.get("synced", True))
+    sets = [
+        facts.StatefulSet(one["name"], f"uid-set-{one['name']}", (Owner(f"uid-{one['owner']}", KIND, one["owner"]),))
+        for one in value.get("sets") or ()
+    ]
+    return facts.StaticDatabases(instances, claims, value.get("synced", True), {_SHOP: sets})
 
 
 def _reading(config_map: Json) -> Reading:

@@ -195,8 +195,8 @@ def test_a_service_that_is_switched_off_does_not_answer(tmp_path: Path, capsys: 
         (
             ["--path", "/nope", "-"],
             "gatehouse: --path /nope: no service there; have /node-taint, /endpoint, /pod-status, /mutate, "
-            "/mutate/defaults, /validate, /validate/warn, /validate/creators, /validate/creators/warn, /workload-warnings, "
-            "/database-instance",
+            "/mutate/defaults, /pod-ip, /webhook/mutating, /pod-ip-check, /validate, /validate/warn, /validate/creators, "
+            "/validate/creators/warn, /workload-warnings, /database-instance",
         ),
         (["--now", "today", "-"], 'gatehouse: --now today: not an RFC 3339 time such as "2026-11-29T10:00:00Z"'),
         (["--local", "gone", "-"], "gatehouse: gone: no such folder"),

@@ -229,6 +229,19 @@ def test_retain_lets_go_at_once_and_loses_nothing(world: World) -> None:
     assert world.all("PersistentVolume")["pv-data"]["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
 
 
+def test_after_retain_it_is_told_that_volumes_were_kept_and_not_that_they_are_gone(world: World) -> None:
+    bound(world, claim())
+    world.put(instance(policy="Retain"))
+    world.settle()
+
+    world.delete()
+    world.settle()
+
+    assert (world.heard.reasons[-1], world.heard.warnings[-1]) == ("InstanceLetGo", False)
+    assert world.heard.notes[-1] == "done under policy Retain: the finalizer was dropped; volumes were kept"
+    assert "VolumesGone" not in world.heard.reasons
+
+
 def test_a_policy_changed_to_retain_during_the_deletion_is_obeyed(world: World) -> None:
     bound(world, claim())
     world.put(instance(), pod("backup", claims=("data",)))
@@ -285,6 +298,7 @@ def test_the_garbage_collector_orphans_before_anything_is_looked_at(world: World
     world.settle()
 
     assert (waits, world.is_gone()) == ("WaitsForGarbageCollector", True)
+    assert world.heard.reasons[-1] == "InstanceLetGo"
     assert sorted(world.all("PersistentVolumeClaim")) == ["data-db-0", "own"]
     assert world.api.asked("delete") == []
 

@@ -22,7 +22,7 @@ from webhook.clock import Deadline, SystemClock
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry
 
-OURS = ("databaseinstances", "persistentvolumeclaims", "statefulsets")
+OURS = ("databaseinstances", "persistentvolumeclaims", "persistentvolumes", "statefulsets")
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.database_instance.belonging import made_for
-from controllers.database_instance.ending import snapshot_name
+from controllers.database_instance.belonging import belongings
 from controllers.database_instance.plan import Defaults, plan
+from controllers.database_instance.snapshotting import snapshot_name
 from controllers.database_instance.values import (
     AddFinalizer,
     CreateSnapshot,
@@ -22,9 +22,11 @@ from controllers.database_instance.values import (
     Instance,
     Plan,
     Pod,
+    Reclaim,
     Recorded,
     RetainContent,
     SetReclaim,
+    Situation,
     Snapshot,
     Status,
     Surroundings,
@@ -40,6 +42,7 @@ from webhook.objects.selectors import Selector
 NOW_S = 1_800_000_000.0
 UID, OTHER = "uid-db", "uid-other"
 DELETE, RETAIN, SNAPSHOT = DeletionPolicy
+KNOWN = (Recorded("named", "uid-named", "pv-named", "uid-pv-named"),)
 SELECTING = VolumesSpec(frozenset({"named"}), Selector.parse("app=db"))
 
 
@@ -54,7 +57,7 @@ def claim(
 ) -> ClaimFacts:
     labels = {UID_LABEL: label} if label else {}
     labels |= {"app": app} if app else {}
-    refs = tuple(Owner(uid, "DatabaseInstance", "db", True) for uid in owners)
+    refs = tuple(Owner(uid, "DatabaseInstance", "db") for uid in owners)
     made = ClaimFacts("shop", name, f"uid-{name}", labels, refs, f"pv-{name}", NOW_S if deleting else None)
     return attrs.evolve(made, **changes)
 
@@ -70,9 +73,8 @@ def snapshot(name: str = "named", **changes: Any) -> Snapshot:
 
 def planned(instance: InstanceFacts, status: Status = Status(), **seen: Any) -> Plan:
     """The plan for *instance* and what else is *seen*."""
-    around: dict[str, Any] = {"workloads": (), "pods": (), "claims": (), "volumes": (), "snapshots": ()} | seen
-    more = {key: around.pop(key) for key in ("around", "defaults") if key in around}
-    return plan(Instance(instance, "7", status), **around, now_s=NOW_S, **more)
+    defaults = seen.pop("defaults", Defaults())
+    return plan(Situation(Instance(instance, "7", status), **seen), NOW_S, defaults)
 
 
 def deeds(made: Plan) -> list[Any]:
@@ -90,7 +92,7 @@ def test_the_status_remembers_everything_before_anything_goes() -> None:
     assert isinstance(first, WriteStatus)
     assert first.status.volumes == (Recorded("named", "uid-named", "pv-named", "uid-pv-named"),)
     assert rest == [
-        SetReclaim("pv-named", "uid-pv-named", "uid-named", "Delete"),
+        SetReclaim("pv-named", "uid-pv-named", "uid-named", Reclaim.DELETE),
         DeleteClaim("named", "uid-named"),
     ]
 
@@ -103,10 +105,10 @@ def test_without_our_finalizer_an_instance_gets_it_or_is_left_alone(deleted_for_
 
 
 def test_workloads_and_own_pods_first_each_by_uid() -> None:
-    owned = (Owner(UID, "DatabaseInstance", "db", True),)
+    owned = (Owner(UID, "DatabaseInstance", "db"),)
     sets = Workload("apps/v1/statefulsets", "StatefulSet", "db", "uid-set", owned, None, ("data",))
     pods = (
-        Pod("db-0", "uid-p0", "n", (Owner("uid-set", "StatefulSet", "db", True),), frozenset({"data-db-0"})),
+        Pod("db-0", "uid-p0", "n", (Owner("uid-set", "StatefulSet", "db"),), frozenset({"data-db-0"})),
         Pod("tool", "uid-p1", "n", owned, frozenset({"named"})),
         Pod("backup", "uid-p2", "n", (), frozenset({"named"})),
     )
@@ -118,15 +120,15 @@ def test_workloads_and_own_pods_first_each_by_uid() -> None:
 
 
 def test_a_workload_of_another_controller_is_left_alone() -> None:
-    owners = (Owner("uid-x", "Thing", "x", True), Owner(UID, "DatabaseInstance", "db", False))
+    owners = (Owner("uid-x", "Thing", "x"), Owner(UID, "DatabaseInstance", "db"))
     foreign = Workload("apps/v1/deployments", "Deployment", "web", "uid-web", owners)
 
     assert deeds(planned(facts(deleted_for_s=1.0), workloads=(foreign,))) == [DropFinalizer()]
 
 
 def test_claims_past_the_workloads_are_not_held_up_by_new_ones() -> None:
-    status = Status(waiting=Waiting(Wait.CLAIMS, NOW_S))
-    late = Workload("apps/v1/deployments", "Deployment", "w", "uid-w", (Owner(UID, "DatabaseInstance", "db", True),))
+    status = Status(volumes=KNOWN, waiting=Waiting(Wait.CLAIMS, NOW_S))
+    late = Workload("apps/v1/deployments", "Deployment", "w", "uid-w", (Owner(UID, "DatabaseInstance", "db"),))
 
     made = planned(facts(deleted_for_s=9.0), status, workloads=(late,), claims=(claim(),), volumes=(volume(),))
 
@@ -137,14 +139,17 @@ def test_claims_past_the_workloads_are_not_held_up_by_new_ones() -> None:
     ("found", "steps"),
     [
         (None, []),
-        ((), [CreateSnapshot(snapshot_name(UID, "named", "uid-named"), "named", "uid-named", "")]),
+        ((), [CreateSnapshot(snapshot_name(UID, "named", "uid-named"), "named", "")]),
         ((snapshot(ready=False, content=""),), []),
         ((snapshot(ready=False, content_retained=False),), [RetainContent("content", "uid-s-named")]),
         ((snapshot(content_retained=False),), [RetainContent("content", "uid-s-named")]),
         ((snapshot(ready=False),), []),
         ((snapshot(instance_uid=OTHER),), []),
         ((snapshot(deleting=True),), []),
-        ((snapshot(),), [SetReclaim("pv-named", "uid-pv-named", "uid-named", "Delete"), DeleteClaim("named", "uid-named")]),
+        (
+            (snapshot(),),
+            [SetReclaim("pv-named", "uid-pv-named", "uid-named", Reclaim.DELETE), DeleteClaim("named", "uid-named")],
+        ),
     ],
 )
 def test_a_snapshot_is_made_kept_and_ready_before_anything_goes(found: Any, steps: list[Any]) -> None:
@@ -176,20 +181,11 @@ def test_a_volume_that_somebody_else_is_bound_to_by_now_is_not_waited_for() -> N
 def test_the_wait_has_a_beginning_that_lasts() -> None:
     waiting = Waiting(Wait.CLAIMS, NOW_S - 100.0, ("claim named",))
 
-    made = planned(facts(deleted_for_s=200.0), Status(waiting=waiting), claims=(claim(deleting=True),), volumes=(volume(),))
+    status = Status(volumes=KNOWN, waiting=waiting)
+    made = planned(facts(deleted_for_s=200.0), status, claims=(claim(deleting=True),), volumes=(volume(),))
 
     assert made.waiting == waiting
     assert made.look_again_s == 15.0
-
-
-@pytest.mark.parametrize(
-    ("name", "made"),
-    [("data-db-0", True), ("data-db-12", True), ("data-db-x", False), ("data-other-0", False), ("data-db-", False)],
-)
-def test_a_sets_claims_are_known_by_their_names(name: str, made: bool) -> None:
-    sets = Workload("apps/v1/statefulsets", "StatefulSet", "db", "uid-set", (), None, ("data",))
-
-    assert made_for(claim(name), sets) is made
 
 
 # -- belonging
@@ -202,9 +198,12 @@ def test_a_sets_claims_are_known_by_their_names(name: str, made: bool) -> None:
         (claim("named", label=OTHER), (), True),
         (claim("named", label=OTHER), (facts(uid=OTHER, name="other", volumes=VolumesSpec()),), False),
         (claim("named"), (facts(uid=OTHER, name="other"),), False),
-        (claim("named", label=UID), (facts(uid=OTHER, name="other"),), True),
-        (claim("named"), (facts(uid=OTHER, name="other", deleted_for_s=5.0, created_s=1.0),), False),
-        (claim("named"), (facts(uid=OTHER, name="other", deleted_for_s=5.0, created_s=NOW_S),), True),
+        (claim("named", label=UID), (facts(uid=OTHER, name="other"),), False),
+        (claim("named"), (facts(uid=OTHER, name="other", deleted_for_s=0.5),), False),
+        (claim("named"), (facts(uid=OTHER, name="other", deleted_for_s=5.0),), True),
+        (claim("named"), (facts(uid=OTHER, name="other", deleted_for_s=5.0, policy=RETAIN),), False),
+        (claim("named"), (facts(uid=OTHER, name="other", deleted_for_s=5.0, policy=SNAPSHOT),), False),
+        (claim("named"), (facts(uid=OTHER, name="other", deleted_for_s=0.5, finalizers=("example.com/x",)),), True),
         (claim("named"), (facts(),), True),
         (claim("free", label=UID), (), True),
         (claim("free", UID), (), True),
@@ -218,12 +217,12 @@ def test_a_sets_claims_are_known_by_their_names(name: str, made: bool) -> None:
     ],
 )
 def test_what_belongs_to_a_deleted_instance(found: ClaimFacts, others: tuple[InstanceFacts, ...], own: bool) -> None:
-    owned = (Owner(UID, "DatabaseInstance", "db", True),)
+    owned = (Owner(UID, "DatabaseInstance", "db"),)
     sets = Workload("apps/v1/statefulsets", "StatefulSet", "db", "uid-set", owned, None, ("data",))
 
-    made = planned(facts(deleted_for_s=1.0), claims=(found,), workloads=(sets,), around=Surroundings(others))
+    seen = Situation(Instance(facts(deleted_for_s=1.0)), (sets,), claims=(found,), around=Surroundings(others))
 
-    assert (made.claims == (found,)) is own
+    assert (belongings(seen).own == (found,)) is own
 
 
 def test_a_claim_that_is_going_is_not_detached_any_more() -> None:
@@ -247,7 +246,8 @@ def test_in_a_deleted_namespace_the_volume_of_a_claim_that_is_gone_already_is_ke
 
     made = planned(facts(deleted_for_s=1.0, policy=RETAIN), status, volumes=(volume(),))
 
-    assert deeds(made) == [SetReclaim("pv-named", "uid-pv-named", "uid-named", "Retain"), DropFinalizer()]
+    assert deeds(made) == [SetReclaim("pv-named", "uid-pv-named", "uid-named", Reclaim.RETAIN)]
+    assert made.waiting is not None and made.waiting.reason is Wait.KEEPING
 
 
 def test_a_volume_of_the_same_name_and_another_uid_is_not_the_one_that_is_waited_for() -> None:
@@ -266,7 +266,7 @@ CLAIMS = st.lists(
         label=st.sampled_from(["", UID, OTHER]),
         deleting=st.booleans(),
         app=st.sampled_from(["", "db"]),
-        owners=st.sampled_from([(), (Owner(UID, "DatabaseInstance", "db", True),)]),
+        owners=st.sampled_from([(), (Owner(UID, "DatabaseInstance", "db"),)]),
         created_s=st.sampled_from([0.0, NOW_S + 5.0]),
     ),
     unique_by=lambda one: one.name,
@@ -329,11 +329,14 @@ def test_no_plan_does_what_it_must_not(instance: InstanceFacts, recorded: tuple[
     assert not foreign & {one.uid for one in destroys if isinstance(one, DeleteClaim)}
     if policy is SNAPSHOT:
         ready = {one.claim for one in scene["snapshots"] or () if one.ready and one.content_retained}
-        assert {one.name for one in destroys if isinstance(one, DeleteClaim)} <= ready
+        there = {one.name for one in scene["volumes"]}
+        assert {one.name for one in destroys if isinstance(one, DeleteClaim) and f"pv-{one.name}" in there} <= ready
     if DropFinalizer() in steps and policy is DELETE:
         uids = {one.claim_uid for one in recorded} - {one.uid for one in scene["claims"]}
         assert not [one for one in scene["volumes"] if one.claim_uid in uids]
-        assert not [one for one in made.claims if one.uid not in foreign]
+        seen = Situation(Instance(instance, "7", Status(volumes=recorded)), claims=scene["claims"], around=scene["around"])
+        own = belongings(seen, scene["defaults"].policy).own
+        assert not [one for one in own if one.uid not in foreign]
 
 
 @given(INSTANCES, RECORDED, SCENES)

@@ -154,6 +154,7 @@ class World:
             (self.caches.instances, "DatabaseInstance"),
             (self.caches.claims, "PersistentVolumeClaim"),
             (self.caches.stateful_sets, "StatefulSet"),
+            (self.caches.volumes, "PersistentVolume"),
         ):
             projection: Any = informer.resource.projection
             items = [projection.convert(one) for one in self.api.objects.all(kind).values()]
@@ -210,7 +211,7 @@ class World:
     def _reclaim(self) -> None:
         claims = {one["metadata"]["uid"] for one in self.all("PersistentVolumeClaim").values()}
         for name, one in self.all("PersistentVolume").items():
-            if one["spec"]["claimRef"]["uid"] in claims or one["metadata"].get("finalizers"):
+            if one["spec"]["claimRef"].get("uid") in {None, *claims} or one["metadata"].get("finalizers"):
                 continue
             if one["spec"]["persistentVolumeReclaimPolicy"] == "Delete":
                 self.api.objects.drop("PersistentVolume", name)

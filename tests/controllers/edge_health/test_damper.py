@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from controllers.edge_health.damper import FREE, QUIET_S, Damper
 from controllers.edge_health.reconciler import POD_WAITS_AT_MOST_S, TAINT_WAITS_AT_MOST_S
+from controllers.runtime.damper import FREE, QUIET_S, Damper
 from controllers.testing import FakeClock
 from tests.controllers.edge_health.builders import EVICTING, node, pod
 from tests.controllers.edge_health.scene import Scene
@@ -23,7 +23,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def damper(clock: FakeClock) -> Damper:
-    return Damper(Telemetry(), clock)
+    return Damper(Telemetry(), clock, "gatehouse_edge_deeds_damped")
 
 
 def test_the_same_deed_waits_longer_each_time_up_to_its_most(damper: Damper) -> None:

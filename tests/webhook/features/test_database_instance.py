@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 
 from tests.webhook.features.asking import Asked
@@ -16,6 +17,7 @@ from webhook.features.database_instance import GuardClaims
 from webhook.objects.databases import UID_LABEL, ClaimFacts, DeletionPolicy, InstanceFacts, Owner, VolumesSpec
 from webhook.objects.meta import Json
 from webhook.objects.selectors import Selector
+from webhook.testing.facts import StatefulSet
 from webhook.testing.facts import StaticDatabases as Known
 
 UID = "uid-web"
@@ -26,7 +28,7 @@ def other(namespace: str = "shop", name: str = "other", **volumes: Any) -> Insta
 
 
 def claim(name: str = "data", labels: Json | None = None, owner: str = "") -> ClaimFacts:
-    owners = (Owner(owner, "DatabaseInstance", "x", True),) if owner else ()
+    owners = (Owner(owner, "DatabaseInstance", "x"),) if owner else ()
     return ClaimFacts("shop", name, f"uid-{name}", labels or {}, owners, f"pv-{name}")
 
 
@@ -93,6 +95,126 @@ def test_an_update_that_takes_a_claim_is_refused() -> None:
     known = Known([other(names=frozenset({"data"}))])
 
     assert asked(instance(NAMED), known, instance({"claimNames": ["logs"]}), "UPDATE").denial is not None
+
+
+def owned_set(owner: str = "uid-other", *more: Owner, name: str = "db", templates: tuple[str, ...] = ("data",)) -> Known:
+    """One StatefulSet, of the instance *owner*, beside the instance `other`."""
+    made = StatefulSet(name, f"uid-set-{name}", (Owner(owner, "DatabaseInstance", "x"), *more), templates)
+    return Known([other()], sets={"shop": [made]})
+
+
+def refused(obj: Json, known: Known) -> bool:
+    verdict = asked(obj, known)
+    assert verdict.denial is None or verdict.denial.reason == "ClaimTaken"
+    return verdict.denial is not None
+
+
+@pytest.mark.parametrize("volumes", [{"claimNames": ["data-db-0"]}, SELECTED], ids=["by name", "by label"])
+def test_a_claim_of_a_stateful_set_belongs_to_the_instance_that_owns_the_set(volumes: Json) -> None:
+    known = attrs.evolve(owned_set(), claims=[claim("data-db-0", labels={"app": "db"})])
+
+    verdict = asked(instance(volumes), known)
+
+    assert verdict.denial is not None
+    assert verdict.denial.message.startswith('DatabaseInstance "web": claim "data-db-0" belongs to DatabaseInstance "other"')
+
+
+@pytest.mark.parametrize(
+    ("name", "taken"), [("data-db-7", True), ("data-db-x", False), ("logs-db-7", False), ("data-7", False)]
+)
+def test_a_claim_that_a_set_has_yet_to_make_is_its_instances_too(name: str, taken: bool) -> None:
+    assert refused(instance({"claimNames": [name]}), owned_set()) is taken
+
+
+def test_an_instance_takes_the_claims_of_its_own_set_and_none_that_another_names() -> None:
+    mine = attrs.evolve(owned_set(UID), claims=[claim("data-db-0")])
+    named = [other(names=frozenset({"data-db-0"}))]
+    awaited = [other(names=frozenset({"data-db-1"}))]
+
+    assert not refused(instance({"claimNames": ["data-db-0"]}), mine)
+    assert refused(instance({}), attrs.evolve(mine, instances=named))
+    assert refused(instance({}), attrs.evolve(mine, instances=awaited))
+
+
+def test_the_claims_of_a_set_that_an_instance_does_not_take_are_free() -> None:
+    known = attrs.evolve(owned_set(), instances=[other(owned=False)], claims=[claim("data-db-0")])
+
+    assert not refused(instance({"claimNames": ["data-db-0"]}), known)
+
+
+def test_what_an_instance_owns_together_with_others_no_other_instance_may_take() -> None:
+    team = Owner("uid-team", "Team", "x")
+    owned = attrs.evolve(claim("both", owner="uid-other"), owners=(Owner("uid-other", "DatabaseInstance", "x"), team))
+
+    assert refused(instance({"claimNames": ["data-db-0"]}), owned_set("uid-other", team))
+    assert refused(instance({"claimNames": ["both"]}), Known([other()], [owned]))
+
+
+def test_who_deletes_is_not_told_of_what_others_own_too() -> None:
+    team = Owner("uid-team", "Team", "x")
+    owned = attrs.evolve(claim("both", owner=UID), owners=(Owner(UID, "DatabaseInstance", "x"), team))
+    known = attrs.evolve(owned_set(UID, team), claims=[owned, claim("data-db-0"), claim("own", owner=UID)])
+
+    assert [one.split('"')[3] for one in asked(None, known, instance(), "DELETE").warnings] == ["own"]
+
+
+def test_a_claim_that_bears_my_uid_is_mine_whatever_set_has_its_name() -> None:
+    known = attrs.evolve(owned_set(), claims=[claim("data-db-0", labels={UID_LABEL: UID})])
+
+    assert not refused(instance({"claimNames": ["data-db-0"]}), known)
+
+
+def test_what_was_shared_before_keeps_nobody_from_mending_the_rest() -> None:
+    known = Known([other(names=frozenset({"data", "logs"}))])
+    both = instance({"claimNames": ["data", "logs"]})
+
+    assert asked(instance({"claimNames": ["data"]}), known, both, "UPDATE").denial is None
+    verdict = asked(instance({"claimNames": ["data", "logs"]}), known, instance({"claimNames": ["data"]}), "UPDATE")
+    assert verdict.denial is not None
+    assert '"data"' not in verdict.denial.message
+
+
+def test_who_deletes_is_not_told_of_what_a_living_instance_shares() -> None:
+    named = other(names=frozenset({"data"}))
+    leaving = attrs.evolve(named, deleting_s=1.0)
+
+    assert asked(None, Known([named], [claim("data")]), instance({"claimNames": ["data"]}), "DELETE").warnings == ()
+    assert asked(None, Known([leaving], [claim("data")]), instance({"claimNames": ["data"]}), "DELETE").warnings != ()
+
+
+def test_a_claim_that_bears_a_third_ones_uid_is_not_made_by_my_set_whatever_its_name() -> None:
+    third = claim("data-db-0", labels={UID_LABEL: "uid-third"})
+    named = [other(names=frozenset({"data-db-0"}))]
+
+    assert not refused(instance({}), attrs.evolve(owned_set(UID), instances=named, claims=[third]))
+
+
+def test_instances_that_have_no_uid_yet_own_nothing_together() -> None:
+    unborn = attrs.evolve(other(), uid="")
+
+    assert not refused(instance(NAMED), Known([unborn], [claim("data"), claim("logs")]))
+
+
+def test_who_deletes_is_told_of_the_claims_of_its_sets() -> None:
+    known = attrs.evolve(owned_set(UID), claims=[claim("data-db-0"), claim("data-other-0")])
+
+    warnings = asked(None, known, instance(), "DELETE").warnings
+
+    assert [one.split('"')[3] for one in warnings] == ["data-db-0"]
+
+
+@pytest.mark.parametrize("policy", list(DeletionPolicy))
+@pytest.mark.parametrize("claims", [[], [claim("data")]])
+def test_who_deletes_is_told_that_nothing_is_deleted_while_the_selector_cannot_be_read(
+    policy: DeletionPolicy, claims: list[ClaimFacts]
+) -> None:
+    old = instance({**NAMED, "selector": {"matchLabels": {"not a key": "x"}}}, deletionPolicy=policy.value)
+
+    verdict = asked(None, Known(claims=claims), old, "DELETE")
+
+    assert (verdict.denial, verdict.reason.value, len(verdict.warnings)) == (None, "SpecInvalid", 1)
+    told = 'DatabaseInstance "web": nothing is deleted while the spec cannot be read: spec.volumes.selector: '
+    assert verdict.warnings[0].startswith(told)
 
 
 def test_nothing_is_decided_before_the_caches_have_synced() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,16 @@ Ask = Callable[[Any], Any]
 
 
 @contextmanager
-def asking(name: str, folder: Path) -> Iterator[Ask]:
-    """Builds the program *name* into *folder*, and ends it afterwards."""
+def asking(
+    name: str,
+    folder: Path,
+    command: Callable[[list[str]], list[str]] = list,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[Ask]:
+    """Builds the program *name* into *folder*, and ends it afterwards.
+
+    command: makes the command line that it runs by, of the one it has; environment: what it finds beside ours.
+    """
     if shutil.which("go") is None:
         pytest.fail("the Go toolchain is missing: these tests compare with Kubernetes' own code (see README, Tests)")
     binary = folder / name
@@ -27,7 +36,8 @@ def asking(name: str, folder: Path) -> Iterator[Ask]:
         ["go", "build", "-o", str(binary), "."], cwd=ORACLES / name, capture_output=True, text=True, timeout=300, check=False
     )
     assert built.returncode == 0, built.stderr
-    with subprocess.Popen([str(binary)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    argv, around = command([str(binary)]), {**os.environ, **(environment or {})}
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=around) as process:
         stdin, stdout = process.stdin, process.stdout
         assert stdin and stdout
 

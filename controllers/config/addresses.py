@@ -1,0 +1,73 @@
+"""The sections `features.podIP` and `controllers.podIP`: fixed addresses of pods. docs/pod-ip.md is the reference. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import attrs
+
+from controllers.config.decoder import Reader, choice, duration, flag, setting
+from webhook.addresses.address import AddressError
+from webhook.addresses.facts import EXPIRY_S, LEAST_EXPIRY_S, OnExhausted
+from webhook.addresses.grammar import MAX_ITEMS, parse_item
+from webhook.addresses.policy import AddressPolicy
+from webhook.addresses.ranges import AddressSet, Span
+from webhook.objects.selectors import SelectorError, json_type
+from webhook.objects.sources import Path
+
+LONGEST_S: Final = 168 * 3600.0  # as the CRD has it
+
+
+def _ranges() -> Reader:
+    """A list of addresses, ranges and CIDRs, as an AddressSet."""
+
+    def read(value: Any) -> AddressSet:
+        if not isinstance(value, list):
+            raise ValueError(f"must be a list of addresses, ranges and CIDRs, not {json_type(value)}")
+        if len(value) > MAX_ITEMS:
+            raise ValueError(f"has {len(value)} items, at most {MAX_ITEMS} are read: write ranges or CIDRs")
+        spans: list[Span] = []
+        faults: list[tuple[Path, str]] = []
+        for index, item in enumerate(value):
+            faults += [((index,), fault) for fault in _item(item, spans)]
+        if faults:
+            raise SelectorError(*faults)
+        return AddressSet.of(spans)
+
+    return read
+
+
+def _item(item: Any, spans: list[Span]) -> Iterator[str]:
+    """What is wrong with *item*; nothing, then its addresses are in *spans*."""
+    if not isinstance(item, str):
+        yield f'must be a string such as "10.0.0.0/24", not {json_type(item)}'
+        return
+    try:
+        spans.append(parse_item(item))
+    except AddressError as error:
+        yield str(error)
+
+
+@attrs.frozen
+class PodIPSection:
+    """features.podIP: fixed addresses, for pods that ask"""
+
+    # Needs the CRDs, and rights to make reservations: nobody has them who did not ask.
+    enabled: bool = setting(False, flag())
+    ranges: AddressSet = setting(AddressSet(), _ranges())  # of the network, where Calico's pools cannot be read; none = any
+    # Of reservations and lists outside of every AddressPool, which has its own.
+    expiry_s: float = setting(EXPIRY_S, duration(at_least_s=LEAST_EXPIRY_S, at_most_s=LONGEST_S))
+    cooldown_s: float = setting(0.0, duration(at_most_s=LONGEST_S))
+    on_exhausted: OnExhausted = setting(OnExhausted.DENY, choice(OnExhausted))
+
+    def policy(self) -> AddressPolicy | None:
+        """The same for `webhook`; None = it is off."""
+        return AddressPolicy(self.ranges, self.expiry_s, self.cooldown_s, self.on_exhausted) if self.enabled else None
+
+
+@attrs.frozen
+class PodIPControllerSection:
+    """controllers.podIP: addresses are given back; it runs where features.podIP is on"""
+
+    enabled: bool = setting(True, flag())

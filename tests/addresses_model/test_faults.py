@@ -1,0 +1,158 @@
+"""The model is only worth what it notices: each fault below is one that somebody has shipped, and a few schedules find it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+import pytest
+
+from controllers.pod_ip import plan as planning
+from controllers.pod_ip.book import AddressBook
+from tests.addresses_model import leader
+from tests.addresses_model.schedules import STEPS, run
+from tests.addresses_model.world import Violation, World
+from webhook.addresses import allocating
+
+MOST = 400  # schedules until a fault is noticed; most need a few
+LONG = 3 * STEPS  # the longer, the more meets
+
+Breaks = Callable[[pytest.MonkeyPatch], None]
+
+
+def reserves_in_memory_only(patch: pytest.MonkeyPatch) -> None:
+    """Siemens-Healthineers/K2s#2200: whoever looks first, takes; a second look of another replica takes it, too."""
+    reserve = World.reserve
+
+    def reserve_over(self: World, asked, address, holder):
+        self.reservations.items.pop(address, None)
+        return reserve(self, asked, address, holder)
+
+    patch.setattr(World, "reserve", reserve_over)
+
+
+def gives_again_without_a_write(patch: pytest.MonkeyPatch) -> None:
+    """spiderpool#3751: the cache has the reservation of the pod that comes back, and the leader is deleting it."""
+
+    def claimed(reservation, key, asked, book):
+        return reservation
+        yield
+
+    patch.setattr(allocating, "_claimed", claimed)
+
+
+def gives_again_without_a_date(patch: pytest.MonkeyPatch) -> None:
+    """The same with a write that nobody heeds: the leader releases what was claimed for a pod on its way."""
+    claim = World.claim
+
+    def undated(self: World, seen, request_uid):
+        written = claim(self, seen, request_uid)
+        return written and self.write(written, claimed_s=0.0)
+
+    patch.setattr(World, "claim", undated)
+
+
+def believes_copied_marks(patch: pytest.MonkeyPatch) -> None:
+    """openshift-velero-plugin#408: a manifest with the marks of another pod is created as it is."""
+
+    def reinvoked(asked, marks, book, wall_s):
+        found = allocating.Allocated(marks.key, marks.addresses, reused=True)
+        return found if marks.key and set(marks.addresses) <= set(asked.addresses) else None
+        yield
+
+    patch.setattr(allocating, "_reinvoked", reinvoked)
+
+
+def asks_no_carriers(patch: pytest.MonkeyPatch) -> None:
+    """Fresh marks are believed, although a pod has them already."""
+    patch.setattr(World, "labelled", lambda self, address: ())
+
+
+def deletes_without_preconditions(patch: pytest.MonkeyPatch) -> None:
+    """whereabouts#75: a late clean-up frees what the address's next owner has."""
+    initial = World.__init__
+
+    def careless(self, random):
+        initial(self, random)
+        self.checks_versions = False
+
+    patch.setattr(World, "__init__", careless)
+
+
+def releases_without_a_second_look(patch: pytest.MonkeyPatch) -> None:
+    """whereabouts#207: the pod came between two reads."""
+    initial = leader.Leader.__init__
+
+    def hasty(self, world, pools, identity):
+        initial(self, world, pools, identity)
+        self.looks_live = False
+
+    patch.setattr(leader.Leader, "__init__", hasty)
+
+
+def expires_too_soon(patch: pytest.MonkeyPatch) -> None:
+    """kubernetes#37488: a reservation is freed between the answer and the pod."""
+    patch.setattr(planning, "_terms", lambda pool, policy: (3.0, 0.0))
+    patch.setattr(planning, "LEAST_KNOWN_S", 0.0)
+
+
+def frees_what_is_terminating(patch: pytest.MonkeyPatch) -> None:
+    """spiderpool#2967: a pod that is being deleted still uses its address."""
+    patch.setattr(planning, "is_live", lambda carrier: carrier.phase not in planning.FINISHED and not carrier.deleting)
+
+
+def never_expires(patch: pytest.MonkeyPatch) -> None:
+    """kubemacpool#37: what was reserved for pods that were refused is never given back."""
+    patch.setattr(planning, "_after", lambda wait_s, action: (planning.LookAgain(60.0),))
+
+
+def releases_nothing_of_finished_pods(patch: pytest.MonkeyPatch) -> None:
+    """antrea#7571: pods that have ended keep their addresses."""
+    patch.setattr(planning, "is_live", lambda carrier: True)
+
+
+def forgets_to_ask_whose_pod_it_is(patch: pytest.MonkeyPatch) -> None:
+    """whereabouts#176: bound by name, so that a pod's successor is taken for it."""
+
+    def written(self, action):
+        if isinstance(action, planning.Bind):
+            action = attrs.evolve(action, carrier=attrs.evolve(action.carrier, uid=action.carrier.name))
+        return write(self, action)
+
+    write = leader.Leader._write
+    patch.setattr(leader.Leader, "_write", written)
+
+
+def keeps_a_mark_for_ever(patch: pytest.MonkeyPatch) -> None:
+    """kubernetes#136475: what this process believes and what is stored drift apart."""
+    patch.setattr(AddressBook, "_expire", lambda self, now_s: None)
+
+
+FAULTS = (
+    reserves_in_memory_only,
+    gives_again_without_a_write,
+    gives_again_without_a_date,
+    believes_copied_marks,
+    asks_no_carriers,
+    deletes_without_preconditions,
+    releases_without_a_second_look,
+    expires_too_soon,
+    frees_what_is_terminating,
+    never_expires,
+    releases_nothing_of_finished_pods,
+    forgets_to_ask_whose_pod_it_is,
+    keeps_a_mark_for_ever,
+)
+
+
+@pytest.mark.parametrize("breaks", FAULTS, ids=lambda breaks: breaks.__name__)
+def test_a_fault_is_noticed(breaks: Breaks, monkeypatch: pytest.MonkeyPatch) -> None:
+    breaks(monkeypatch)
+
+    with pytest.raises(Violation, match=r"schedule \d+ of \d+ steps: "):
+        _run_many()
+
+
+def _run_many() -> None:
+    for number in range(MOST):
+        run(number, LONG)

@@ -1,0 +1,1 @@
+"""Fixed pod addresses: the book, the allocator and the controller."""
