@@ -130,6 +130,7 @@ def _pod_ip(given: Surroundings, caches: AddressCaches) -> Controller:
         given.clock,
         given.on_death,
         leadership=given.leadership,
+        network=caches.network,
         waits_for=(given.facts.sidecars.namespaces.synced_event,),
     )
 

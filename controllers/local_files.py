@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
-from controllers.database_instance.resources import claim_of, instance_of, stateful_set_of
+from controllers.database_instance.resources import claim_of, instance_facts_from_object, stateful_set_of
 from controllers.database_instance.values import Workload
 from controllers.runtime.errors import UndecodableObject
 from controllers.runtime.projection import node_facts_from_object, pod_facts_from_object
@@ -120,7 +120,7 @@ def _facts(value: Any, policy: VotePolicy) -> Facts | None:
         case "apps/v1", "StatefulSet":
             return stateful_set_of(obj)
         case databases.API_VERSION, databases.KIND:
-            return instance_of(obj).facts
+            return instance_facts_from_object(obj)
     return None
 
 

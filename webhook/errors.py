@@ -13,6 +13,7 @@ caller gets a non-2xx status and its failurePolicy rules. Statuses are HTTP's ow
     |-- TooLarge                413
     |-- WrongMediaType          415
     |-- Internal                500    our fault, caught; failurePolicy decides
+    |-- Misconfigured           500    the installation lacks a right or a CRD; a retry is useless before somebody mends it
     |-- Overloaded              503    too much in flight; retry elsewhere
     |-- Unavailable             503    draining, or a cache is not synced; retry elsewhere
     `-- DeadlineExceeded        504    the caller's time is used up
@@ -92,6 +93,12 @@ class WrongMediaType(AdmissionError):
 
 class Internal(AdmissionError):
     """A fault of ours that was caught."""
+
+
+class Misconfigured(AdmissionError):
+    """The API server refuses what this service needs for its answer. The message names what is missing."""
+
+    code = "Misconfigured"
 
 
 class Overloaded(AdmissionError):

@@ -133,6 +133,6 @@ def in_flight_s(reservation: ReservationFacts, now_s: float) -> float:
 
 def _concerns(pod: PodFacts, reservation: ReservationFacts) -> bool:
     marks = pod.fixed
-    if pod.uid == reservation.bound_uid:
+    if pod.uid == reservation.bound_uid or pod.name == reservation.pod_name:
         return True
     return marks is not None and (reservation.address in marks.addresses or (bool(marks.key) and marks.key == reservation.key))

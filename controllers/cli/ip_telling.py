@@ -8,17 +8,8 @@ from typing import Any, Final
 import attrs
 
 from controllers.cli.ip_reading import Seen
-from controllers.pod_ip.plan import (
-    Action,
-    Bind,
-    Cool,
-    Keep,
-    LookAgain,
-    Release,
-    ReportConflict,
-    Restore,
-    plan,
-)
+from controllers.pod_ip.actions import Action, Bind, Cool, Keep, LookAgain, Release, ReportConflict, Restore
+from controllers.pod_ip.plan import plan
 from webhook.addresses.facts import PoolFacts, ReservationFacts
 from webhook.addresses.marks import Carrier
 from webhook.addresses.policy import AddressPolicy

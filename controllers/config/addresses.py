@@ -11,7 +11,7 @@ from controllers.config.decoder import Reader, choice, duration, flag, setting
 from webhook.addresses.address import AddressError
 from webhook.addresses.facts import EXPIRY_S, LEAST_EXPIRY_S, OnExhausted
 from webhook.addresses.grammar import MAX_ITEMS, parse_item
-from webhook.addresses.policy import AddressPolicy
+from webhook.addresses.policy import AddressPolicy, ByHand
 from webhook.addresses.ranges import AddressSet, Span
 from webhook.objects.selectors import SelectorError, json_type
 from webhook.objects.sources import Path
@@ -60,10 +60,13 @@ class PodIPSection:
     expiry_s: float = setting(EXPIRY_S, duration(at_least_s=LEAST_EXPIRY_S, at_most_s=LONGEST_S))
     cooldown_s: float = setting(0.0, duration(at_most_s=LONGEST_S))
     on_exhausted: OnExhausted = setting(OnExhausted.DENY, choice(OnExhausted))
+    by_hand: ByHand = setting(ByHand.REFUSE, choice(ByHand))  # pods that bear an address and do not ask for it
 
     def policy(self) -> AddressPolicy | None:
         """The same for `webhook`; None = it is off."""
-        return AddressPolicy(self.ranges, self.expiry_s, self.cooldown_s, self.on_exhausted) if self.enabled else None
+        if not self.enabled:
+            return None
+        return AddressPolicy(self.ranges, self.expiry_s, self.cooldown_s, self.on_exhausted, self.by_hand)
 
 
 @attrs.frozen

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from controllers.database_instance.memory import Orphanings
 from controllers.database_instance.resources import (
     BY_NAMESPACE,
     claims_resource,
@@ -33,6 +34,8 @@ class DatabaseCaches:
             return Informer(resource, client, telemetry, clock, on_death)
 
         self.instances = informer(instances_resource())
+        self.orphanings = Orphanings()
+        self.instances.add_handler(self.orphanings.see)  # from the start, whoever leads then
         self.claims = informer(claims_resource())
         self.stateful_sets = informer(stateful_sets_resource())
         # Only wakes: who sets a volume back to Delete is noticed at once, for the price of some hundred bytes a volume.

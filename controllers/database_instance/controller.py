@@ -47,13 +47,13 @@ def database_instance(
     deletions: what becomes of them is remembered there.
     """
     memory = Memory()
-    reconcile = DatabaseInstances(api, caches.instances_in, defaults, deletions, News(announcer), clock, memory)
+    reconcile = DatabaseInstances(api, caches, defaults, deletions, News(announcer), clock, memory)
     return Controller(
         NAME,
         deletions.watching(reconcile, reconcile.cached),
         [
             _memory_of(reconcile),
-            informer_source(caches.instances, instance_keys(caches, memory)),
+            informer_source(caches.instances, instance_keys(caches)),
             informer_source(caches.claims, claim_keys(caches)),
             informer_source(caches.stateful_sets, stateful_set_keys),
             informer_source(caches.volumes, volume_keys(memory)),

@@ -19,10 +19,13 @@ def is_bound(volume: Volume, claim: ClaimFacts) -> bool:
     return volume.name == claim.volume and _is_for(volume, claim.uid, f"{claim.namespace}/{claim.name}")
 
 
-def is_remembered(volume: Volume, one: Recorded) -> bool:
-    """Whether *volume* is the one that *one* remembers, and nobody else's by now."""
+def is_remembered(volume: Volume, one: Recorded, namespace: str) -> bool:
+    """Whether *volume* is the one that *one*, a claim of *namespace*, remembers, and nobody else's by now.
+
+    A status can be written by others, who may name what is not theirs: a volume of another namespace is never meant.
+    """
     same = volume.name == one.volume and one.volume_uid in ("", volume.uid)
-    return same and bool(one.claim_uid) and volume.claim_uid == one.claim_uid
+    return same and bool(one.claim_uid) and volume.claim_uid == one.claim_uid and volume.claim_key == f"{namespace}/{one.claim}"
 
 
 def is_there(one: Recorded, namespace: str, volumes: Sequence[Volume]) -> bool:
@@ -51,31 +54,35 @@ def unkept(claims: Sequence[ClaimFacts], volumes: Sequence[Volume]) -> dict[str,
     return found
 
 
-def keeping(claims: Sequence[ClaimFacts], recorded: Sequence[Recorded], volumes: Sequence[Volume]) -> list[SetReclaim]:
-    """The volumes of *claims*, and those that *recorded* remembers of claims that are gone, outlive them from now on."""
+def keeping(
+    claims: Sequence[ClaimFacts], recorded: Sequence[Recorded], volumes: Sequence[Volume], namespace: str
+) -> list[SetReclaim]:
+    """The volumes of *claims*, and those that *recorded* remembers of claims that are gone, outlive them from now on.
+
+    Also a volume that is being deleted: it stays until its claim is gone, and its reclaim policy counts then (KEP-2644).
+    """
     bound = volumes_of(claims, volumes)
     steps = []
     for claim in claims:
         volume = bound.get(claim.uid)
-        if volume is not None and _may_be_kept(volume):
+        if volume is not None and volume.reclaim != Reclaim.RETAIN:
             reserved = "" if volume.claim_uid else volume.claim_key
             steps.append(SetReclaim(volume.name, volume.uid, claim.uid, Reclaim.RETAIN, reserved))
     present = {claim.uid for claim in claims}
     for one in recorded:
-        found = [volume for volume in volumes if one.claim_uid not in present and is_remembered(volume, one)]
-        steps += [
-            SetReclaim(volume.name, volume.uid, one.claim_uid, Reclaim.RETAIN) for volume in found if _may_be_kept(volume)
-        ]
+        found = [volume for volume in volumes if one.claim_uid not in present and is_remembered(volume, one, namespace)]
+        loose = [volume for volume in found if volume.reclaim != Reclaim.RETAIN]
+        steps += [SetReclaim(volume.name, volume.uid, one.claim_uid, Reclaim.RETAIN) for volume in loose]
     return steps
 
 
-def detaching(claims: Sequence[ClaimFacts], uids: set[str]) -> list[Step]:
-    """No claim of *claims* is a dependent of one of *uids* any more."""
+def detaching(claims: Sequence[ClaimFacts], uids: set[str], *, label: bool = True) -> list[Step]:
+    """No claim of *claims* is a dependent of one of *uids* any more. label: it bears the instance's uid instead."""
     steps: list[Step] = []
     for claim in claims:
         owners = frozenset(owner.uid for owner in claim.owners if owner.uid in uids)
         if owners and claim.deleting_s is None:
-            steps.append(DetachClaim(claim.name, claim.uid, owners))
+            steps.append(DetachClaim(claim.name, claim.uid, owners, label))
     return steps
 
 
@@ -98,12 +105,9 @@ def bereft(instance: Instance, claims: Sequence[ClaimFacts], volumes: Sequence[V
     """What is remembered of claims that are gone (*claims*: all of the namespace), as long as the volume is there."""
     present = {claim.uid for claim in claims}
     gone = [one for one in instance.status.volumes if one.claim_uid not in present]
-    return tuple(one for one in gone if any(is_remembered(volume, one) for volume in volumes))
+    namespace = instance.facts.namespace
+    return tuple(one for one in gone if any(is_remembered(volume, one, namespace) for volume in volumes))
 
 
 def _is_for(volume: Volume, claim_uid: str, claim_key: str) -> bool:
     return volume.claim_uid == claim_uid if volume.claim_uid else volume.claim_key == claim_key
-
-
-def _may_be_kept(volume: Volume) -> bool:
-    return volume.reclaim != Reclaim.RETAIN and volume.deleting_s is None

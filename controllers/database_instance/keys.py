@@ -21,11 +21,10 @@ from webhook.objects.databases import KIND, ClaimFacts, InstanceFacts, says
 UNWATCHED_OWNERS: Final = frozenset({"Deployment", "ReplicaSet", "DaemonSet", "Job", "CronJob", "ReplicationController"})
 
 
-def instance_keys(caches: DatabaseCaches, memory: Memory) -> Callable[[Change[InstanceFacts]], Iterable[Key]]:
+def instance_keys(caches: DatabaseCaches) -> Callable[[Change[InstanceFacts]], Iterable[Key]]:
     """The instance, and those that have a say about a claim of its own; not for a change of its status."""
 
     def keys(change: Change[InstanceFacts]) -> Iterable[Key]:
-        memory.see(change)
         states = [change.item.facts]
         if isinstance(change, Update):
             if change.old.facts == change.item.facts:

@@ -7,14 +7,14 @@ Threads: any worker. Errors: ApiError, UndecodableObject, LeaseLost; what is not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 from urllib.parse import quote
 
 import attrs
 
-from controllers.database_instance.belonging import belongings, unclaimed
-from controllers.database_instance.memory import Memory
+from controllers.database_instance.belonging import belongings, may_be_orphaned, unclaimed
+from controllers.database_instance.memory import Memory, Orphanings
 from controllers.database_instance.plan import Defaults
 from controllers.database_instance.resources import (
     INSTANCES_PATH,
@@ -31,12 +31,14 @@ from controllers.database_instance.status import ORPHANED
 from controllers.database_instance.values import Instance, Reclaim, Situation, Snapshot, Surroundings, Volume, Workload
 from controllers.runtime.errors import NotFound
 from controllers.runtime.reconcile import Context, Key
-from controllers.runtime.resource import Json
+from controllers.runtime.resource import Json, Params
 from webhook.objects.databases import ClaimFacts, DeletionPolicy, InstanceFacts
 
 SNAPSHOTS: Final = "snapshot.storage.k8s.io/v1/volumesnapshots"
 CONTENTS: Final = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents"
 VOLUMES: Final = "/api/v1/persistentvolumes"
+FEW_VOLUMES: Final = 10  # are read one by one; for more all of the cluster are listed, which takes a request for each page
+_PAGE: Final = 500  # as client-go's reflector: some MB at most
 
 # What may own pods that use claims. Other kinds are left to the garbage collector. StatefulSets come first: see `_kinds`.
 WORKLOADS: Final = (
@@ -53,18 +55,26 @@ WORKLOADS: Final = (
 class Reader(Protocol):
     """What is needed of `rest.RestClient`."""
 
-    def get(self, path: str, *, timeout_s: float | None = None) -> Json: ...
+    def get(self, path: str, params: Params | None = None, *, timeout_s: float | None = None) -> Json: ...
+
+
+class Watched(Protocol):
+    """What the watches have told: `caches.DatabaseCaches`."""
+
+    @property
+    def orphanings(self) -> Orphanings: ...
+
+    def instances_in(self, namespace: str) -> Iterable[InstanceFacts]:
+        """The instances of *namespace*."""
 
 
 class Live:
     """Reads what a `Situation` holds, with no request that its plan does not need."""
 
-    def __init__(
-        self, api: Reader, instances: Callable[[str], Iterable[InstanceFacts]], defaults: Defaults, memory: Memory
-    ) -> None:
-        """instances: those of a namespace, as the cache has them. memory: is told which volumes each instance has."""
+    def __init__(self, api: Reader, watched: Watched, defaults: Defaults, memory: Memory) -> None:
+        """memory: is told which volumes each instance has."""
         self._api = api
-        self._instances = instances
+        self._watched = watched
         self._defaults = defaults
         self._memory = memory
 
@@ -82,13 +92,15 @@ class Live:
         claims = [claim_of(one) for one in self._list(below(namespace, "v1/persistentvolumeclaims"), context)]
         snapshotted = deleting and policy is DeletionPolicy.SNAPSHOT
         around = Surroundings(
-            tuple(self._instances(namespace)),
+            tuple(self._watched.instances_in(namespace)),
             snapshotted and self._is_terminating(namespace, context),
-            self._memory.is_orphaning(facts.uid) or instance.status.condition(ORPHANED) is not None,
+            self._watched.orphanings.is_orphaning(facts.uid) or instance.status.condition(ORPHANED) is not None,
         )
         workloads = list(self._workloads(namespace, WORKLOADS[:1], context))
         told = not deleting and any(unclaimed(claims, around.instances, workloads))  # a workload may use it nevertheless
         workloads += self._workloads(namespace, _kinds(instance, claims, policy, told=told), context)
+        if not self._watched.orphanings.is_witnessed(facts.uid) and may_be_orphaned(instance, workloads, claims):
+            around = attrs.evolve(around, orphaned=True)
         first = Situation(instance, workloads, claims=claims, around=around)
         known = belongings(first, self._defaults.policy).known
         return attrs.evolve(
@@ -125,7 +137,20 @@ class Live:
             # Nothing is decided from volumes before the deletion, but whether there is one to remember.
             there = {claim.uid for claim in known}
             names -= {one.volume for one in recorded if one.volume_uid and one.claim_uid in there}
+        if len(names) > FEW_VOLUMES:
+            return self._listed_volumes(names, context)
         return [volume for name in sorted(names) if (volume := self._volume(name, context)) is not None]
+
+    def _listed_volumes(self, names: Collection[str], context: Context) -> list[Volume]:
+        found: list[Volume] = []
+        more: Params = {}
+        while True:
+            page = self._api.get(VOLUMES, {"limit": str(_PAGE), **more}, timeout_s=context.request_timeout_s())
+            found += [volume_of(one) for one in page.get("items") or [] if (one.get("metadata") or {}).get("name") in names]
+            token = (page.get("metadata") or {}).get("continue")
+            if not token:
+                return found
+            more = {"continue": token}
 
     def _volume(self, name: str, context: Context) -> Volume | None:
         found = self._found(f"{VOLUMES}/{quote(name, safe='')}", context)

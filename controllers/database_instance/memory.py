@@ -1,8 +1,8 @@
-"""What the leader remembers of what it has seen: which volumes concern which instances, and which deletions orphan dependents.
+"""What is remembered of what was seen: which volumes concern which instances, and which deletions orphan dependents.
 
-A new leader has none of it, and looks at every instance once. That dependents are orphaned stands in the status as soon as a
-pass has come to it; until then the garbage collector may have taken its finalizer off already, and only the watch has seen it.
-Threads: any; the lock guards memory only.
+That dependents are orphaned stands in the status as soon as a pass has come to it; until then the garbage collector may have
+taken its finalizer off already, and only the watches have seen it: those of every replica, whichever leads.
+Threads: any; the locks guard memory only.
 """
 
 from __future__ import annotations
@@ -12,18 +12,51 @@ from collections.abc import Collection, Iterable
 
 from controllers.database_instance.values import ORPHAN
 from controllers.runtime.reconcile import Key
-from controllers.runtime.store import Change, Deletion
+from controllers.runtime.store import Change, Deletion, Update
 from webhook.objects.databases import InstanceFacts
 
 
+class Orphanings:
+    """Of the deletions of instances, by uid: which ones orphan dependents, and which ones began before our eyes.
+
+    It hears of every change from the start of the process, also while another replica leads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # guards all below together
+        self._orphaning: set[str] = set()
+        self._witnessed: set[str] = set()
+
+    def see(self, change: Change[InstanceFacts]) -> None:
+        """Note what *change* says. Called on the reflector's thread."""
+        facts = change.item.facts
+        with self._lock:
+            if isinstance(change, Deletion):
+                self._orphaning.discard(facts.uid)
+                self._witnessed.discard(facts.uid)
+            elif facts.deleting_s is not None and ORPHAN in facts.finalizers:
+                self._orphaning.add(facts.uid)
+            elif facts.deleting_s is not None and isinstance(change, Update) and change.old.facts.deleting_s is None:
+                self._witnessed.add(facts.uid)
+
+    def is_orphaning(self, uid: str) -> bool:
+        """Whether the deletion of the instance *uid* was seen to orphan its dependents."""
+        with self._lock:
+            return uid in self._orphaning
+
+    def is_witnessed(self, uid: str) -> bool:
+        """Whether the deletion of the instance *uid* was seen to begin, so that what `is_orphaning` says of it is all."""
+        with self._lock:
+            return uid in self._orphaning or uid in self._witnessed
+
+
 class Memory:
-    """Of volumes by name, and of instances by uid."""
+    """Of volumes by name. The leader's: a new one looks at every instance once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # guards all below together
         self._names: dict[Key, frozenset[str]] = {}
         self._keys: dict[str, set[Key]] = {}
-        self._orphaning: set[str] = set()
 
     def follow(self, key: Key, volumes: Collection[str]) -> None:
         """The instance *key* has to come up when one of *volumes* changes, and for no others."""
@@ -44,23 +77,8 @@ class Memory:
         with self._lock:
             return tuple(self._keys.get(volume, ()))
 
-    def see(self, change: Change[InstanceFacts]) -> None:
-        """Note what *change* says. Called on the reflector's thread."""
-        facts = change.item.facts
-        with self._lock:
-            if isinstance(change, Deletion):
-                self._orphaning.discard(facts.uid)
-            elif facts.deleting_s is not None and ORPHAN in facts.finalizers:
-                self._orphaning.add(facts.uid)
-
-    def is_orphaning(self, uid: str) -> bool:
-        """Whether the deletion of the instance *uid* was seen to orphan its dependents."""
-        with self._lock:
-            return uid in self._orphaning
-
     def clear(self) -> None:
         """Forget everything: this replica does not lead any more."""
         with self._lock:
             self._names.clear()
             self._keys.clear()
-            self._orphaning.clear()

@@ -8,30 +8,31 @@ Errors:  ApiError, UndecodableObject, LeaseLost: the instance comes again after 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from typing import Final
 
 import attrs
 
 from controllers.database_instance.deletions import Deletions
-from controllers.database_instance.live import Live
+from controllers.database_instance.live import Live, Watched
 from controllers.database_instance.memory import Memory
 from controllers.database_instance.news import News
 from controllers.database_instance.plan import Defaults, plan
 from controllers.database_instance.status import TIMED_OUT, failing_status
 from controllers.database_instance.steps import Failure, carry_out
-from controllers.database_instance.values import DropFinalizer, Instance, Plan, Status, Step, WriteStatus
+from controllers.database_instance.values import DropFinalizer, Instance, Plan, Situation, Status, Step, WriteStatus
 from controllers.database_instance.writes import Api, Writes
-from controllers.runtime.errors import ApiError, Cancelled, UndecodableObject
+from controllers.runtime.errors import ApiError, Cancelled, TimedOut, UndecodableObject
 from controllers.runtime.reconcile import Context, Done, Key, Outcome, RequeueAfter
-from webhook.clock import Clock
-from webhook.objects.databases import InstanceFacts
+from webhook.clock import Clock, Deadline
+from webhook.objects.databases import FINALIZER, InstanceFacts
 
 # A deletion that the watch has not told of may have been to orphan dependents, which is seen there only. A watch that is
 # behind by more than this is not waited for.
 WATCH_LAG_S: Final = 10.0
 SOON_S: Final = 0.2
+TELLING_S: Final = 5.0  # of a pass are kept for saying what is wrong, when everything else has taken too long
 
 
 class DatabaseInstances:
@@ -40,17 +41,17 @@ class DatabaseInstances:
     def __init__(
         self,
         api: Api,
-        instances: Callable[[str], Iterable[InstanceFacts]],
+        watched: Watched,
         defaults: Defaults,
         deletions: Deletions,
         news: News,
         clock: Clock,
         memory: Memory,
     ) -> None:
-        """instances: those of a namespace, as the cache has them. memory: what the watches have told."""
+        """watched: what the watches have told. memory: is told which volumes each instance has."""
         self._api = api
-        self._instances = instances
-        self._live = Live(api, instances, defaults, memory)
+        self._watched = watched
+        self._live = Live(api, watched, defaults, memory)
         self._defaults = defaults
         self._deletions = deletions
         self._news = news
@@ -66,18 +67,27 @@ class DatabaseInstances:
             return Done()
         if self._is_ahead(instance):
             return RequeueAfter(SOON_S)
-        writes = Writes(self._api, instance, context)
+        working = _without_the_last(TELLING_S, context)
+        writes = Writes(self._api, instance, working)
         try:
-            made = self._planned(instance, context)
+            made = self._planned(instance, working)
         except Cancelled:
             raise
         except (ApiError, UndecodableObject) as error:
-            self._tell(writes, instance, [Failure("what surrounds it cannot be read", error)], context)
+            writes.go_on_within(context)
+            self._tell(writes, instance, [Failure("what surrounds it cannot be read", error)], working)
             raise
         self._deletions.report(key, instance.facts, made)
-        failures = carry_out(writes, made.steps, lambda step: self._done(instance, writes.status, step))
+        try:
+            failures = carry_out(writes, made.steps, lambda step: self._done(instance, writes.status, step))
+        except TimedOut as error:
+            writes.go_on_within(context)
+            if working.deadline.expired():
+                self._tell(writes, instance, [Failure("what has to be done", error)], working, _planned_status(made))
+            raise
+        writes.go_on_within(context)
         if failures or DropFinalizer() not in made.steps:
-            self._tell(writes, instance, failures, context)
+            self._tell(writes, instance, failures, working)
         if failures:
             raise failures[0].error
         return Done() if made.look_again_s is None else RequeueAfter(made.look_again_s)
@@ -89,11 +99,15 @@ class DatabaseInstances:
 
     def cached(self, key: Key) -> InstanceFacts | None:
         """The instance as the cache has it; None when it has none."""
-        return next((one for one in self._instances(key.partition("/")[0]) if one.key == key), None)
+        return next((one for one in self._watched.instances_in(key.partition("/")[0]) if one.key == key), None)
 
     # -- inside
 
     def _planned(self, instance: Instance, context: Context) -> Plan:
+        facts = instance.facts
+        if facts.deleting_s is None and FINALIZER not in facts.finalizers:
+            # However slow the rest is to read: until the finalizer is there, a deletion takes what it likes.
+            return plan(Situation(instance), self._clock.wall_s(), self._defaults)
         situation = self._live.situation(instance, context)
         made = plan(situation, self._clock.wall_s(), self._defaults)
         if made.deletes:
@@ -110,12 +124,18 @@ class DatabaseInstances:
             self._deletions.let_go(policy.value)
             self._news.let_go(instance, status, policy)
 
-    def _tell(self, writes: Writes, instance: Instance, failures: Sequence[Failure], context: Context) -> None:
-        """Make the status say what *failures* there are, or that there are none any more."""
-        told = [failure.words for failure in failures if failure.is_told(context.failures)]
+    def _tell(
+        self, writes: Writes, instance: Instance, failures: Sequence[Failure], context: Context, said: Status | None = None
+    ) -> None:
+        """Make the status say what *failures* there are, or that there are none any more.
+
+        context: of the pass that failed. said: what the status says beside that; None = what it says now.
+        """
+        out_of_time = context.deadline.expired()  # then there may be no better pass
+        told = [failure.words for failure in failures if out_of_time or failure.is_told(context.failures)]
         if failures and not told:
             return
-        status = failing_status(instance, writes.status, told, self._clock.wall_s())
+        status = failing_status(instance, said or writes.status, told, self._clock.wall_s())
         if status == writes.status:
             return
         before = attrs.evolve(instance, status=writes.status)
@@ -137,3 +157,14 @@ class DatabaseInstances:
         self._news.status_changed(instance, status)
         if status.condition(TIMED_OUT) is not None and instance.status.condition(TIMED_OUT) is None:
             self._deletions.timed_out()
+
+
+def _without_the_last(seconds: float, context: Context) -> Context:
+    """*context*, which ends *seconds* earlier."""
+    deadline = context.deadline
+    return attrs.evolve(context, deadline=Deadline(deadline.at_s - seconds, deadline.clock))
+
+
+def _planned_status(made: Plan) -> Status | None:
+    """The status of *made*: it says what was seen, and so is true whichever of its steps were carried out."""
+    return next((step.status for step in made.steps if isinstance(step, WriteStatus)), None)

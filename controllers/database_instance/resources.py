@@ -7,12 +7,13 @@ Source: manifests/base/10-crd-databaseinstances.yaml; core/v1, apps/v1 (Kubernet
 from __future__ import annotations
 
 from sys import intern
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from controllers.database_instance import shapes
 from controllers.database_instance.values import (
+    USED_SINCE,
     Condition,
     Instance,
     Pod,
@@ -81,6 +82,14 @@ def instance_of(obj: Json) -> Instance:
     return Instance(facts, seen.metadata.resource_version or "", _status_of(seen.status or shapes.InstanceStatus()))
 
 
+def instance_facts_from_object(obj: Json) -> InstanceFacts:
+    """The facts of a DatabaseInstance that was read from a file. What the schema would refuse is refused here."""
+    found = instance_of(obj)
+    if fault := _spec_of(obj.get("spec"))[-1]:
+        raise UndecodableObject(f'{KIND} "{found.facts.name}"', fault)
+    return found.facts
+
+
 def claim_of(obj: Json) -> ClaimFacts:
     """A PersistentVolumeClaim."""
     return _CLAIMS.convert(obj).facts
@@ -146,6 +155,8 @@ def snapshot_of(obj: Json, *, content_retained: bool = False, content_gone: bool
         ((meta.labels or {}).get(UID_LABEL)) or "",
         bool(meta.deletion_timestamp),
         content_gone,
+        USED_SINCE in (meta.labels or {}),
+        (seen.spec and seen.spec.volume_snapshot_class_name) or "",
     )
 
 
@@ -164,9 +175,10 @@ def _convert(obj: Json, struct: type[S], kind: str) -> S:
 
 
 def _instance_item(seen: shapes.Instance) -> Item[InstanceFacts]:
-    meta, spec = seen.metadata, seen.spec or shapes.InstanceSpec()
+    meta = seen.metadata
     if not meta.name:
         raise ValueError("metadata.name is missing")
+    spec, policy, timeout_s, fault = _spec_of(seen.spec)
     volumes = VolumesSpec.of(spec.volumes)
     namespace = intern(meta.namespace or "default")
     facts = InstanceFacts(
@@ -174,16 +186,51 @@ def _instance_item(seen: shapes.Instance) -> Item[InstanceFacts]:
         meta.name,
         meta.uid or "",
         volumes,
-        DeletionPolicy(spec.deletion_policy) if spec.deletion_policy else None,
+        policy,
         meta.generation or 0,
         tuple(meta.finalizers or ()),
         _time(meta.creation_timestamp) or 0.0,
         _time(meta.deletion_timestamp),
-        parse_duration_s(spec.deletion_timeout) if spec.deletion_timeout else None,
+        timeout_s,
         (spec.snapshot and spec.snapshot.class_name) or "",
-        volumes.fault,
+        fault or volumes.fault,
     )
     return Item(facts.key, facts.uid, meta.resource_version or "", facts)
+
+
+def _spec_of(value: Any) -> tuple[shapes.InstanceSpec, DeletionPolicy | None, float | None, str]:
+    """The spec, its policy, its timeout in seconds, and what is wrong with it, which the schema should have refused.
+
+    What cannot be read counts as absent, but for the policy: then volumes are kept.
+    """
+    faults: list[str] = []
+    try:
+        spec = msgspec.convert({} if value is None else value, type=shapes.InstanceSpec)
+    except msgspec.ValidationError as error:
+        faults.append(f"spec: {error}")
+        spec = _readable(value)
+    policy = None
+    if spec.deletion_policy:
+        policy = next((one for one in DeletionPolicy if one == spec.deletion_policy), DeletionPolicy.RETAIN)
+        if policy != spec.deletion_policy:
+            faults.append(f"spec.deletionPolicy: must be {', '.join(DeletionPolicy)}, not {spec.deletion_policy!r}")
+    timeout_s = None
+    try:
+        timeout_s = parse_duration_s(spec.deletion_timeout) if spec.deletion_timeout else None
+    except ValueError as error:
+        faults.append(f"spec.deletionTimeout: {error}")
+    return spec, policy, timeout_s, "; ".join(faults)
+
+
+def _readable(value: object) -> shapes.InstanceSpec:
+    """What can be read of a spec that cannot be read as a whole; without a policy that can be read, volumes are kept."""
+    said = value if isinstance(value, dict) else {}
+    volumes, policy = said.get("volumes"), said.get("deletionPolicy")
+    kept = DeletionPolicy.RETAIN.value
+    return shapes.InstanceSpec(
+        volumes if isinstance(volumes, dict) else None,
+        policy if isinstance(policy, str) or (policy is None and isinstance(value, dict)) else kept,
+    )
 
 
 def _status_of(seen: shapes.InstanceStatus) -> Status:
@@ -205,7 +252,8 @@ def _status_of(seen: shapes.InstanceStatus) -> Status:
     volumes = tuple(
         Recorded(one.claim_name, one.claim_uid, one.volume_name, one.volume_uid, one.workload_uid) for one in seen.volumes or ()
     )
-    return Status(seen.observed_generation or 0, volumes, waiting, conditions, seen.deletion_policy or "")
+    shared = tuple(seen.shared_claims or ())
+    return Status(seen.observed_generation or 0, volumes, waiting, conditions, seen.deletion_policy or "", shared)
 
 
 def _workload(seen: shapes.Workload, collection: str, kind: str) -> Workload:

@@ -66,13 +66,14 @@ class InstanceStatus(msgspec.Struct, rename="camel"):
     observed_generation: int | None = None
     deletion_policy: str | None = None
     volumes: list[Recorded] | None = None
+    shared_claims: list[str] | None = msgspec.field(default=None, name="sharedClaimUIDs")
     waiting_for: Waiting | None = None
     conditions: list[Condition] | None = None
 
 
 class Instance(Projected):
     metadata: Meta = msgspec.field(default_factory=Meta)
-    spec: InstanceSpec | None = None
+    spec: Any = None  # an `InstanceSpec`, if it can be read as one: an instance whose spec cannot has to be seen, too
 
 
 class FullInstance(Instance):
@@ -169,8 +170,9 @@ class Source(msgspec.Struct, rename="camel"):
     persistent_volume_claim_name: str | None = None
 
 
-class SnapshotSpec(msgspec.Struct):
+class SnapshotSpec(msgspec.Struct, rename="camel"):
     source: Source | None = None
+    volume_snapshot_class_name: str | None = None
 
 
 class Error(msgspec.Struct):

@@ -43,7 +43,10 @@ _WAITS = {
     Wait.VOLUMES: "its volumes are being deleted",
     Wait.FAILING: "what belongs to it cannot be read",
 }
-_ORPHANED: Final = "its dependents stay, as --cascade=orphan says: only claims that the spec names or selects follow the policy"
+_ORPHANED: Final = (
+    "its dependents stay, as --cascade=orphan says, or may have said when nobody watched: only claims that the spec names or "
+    "selects follow the policy"
+)
 _Told = tuple[str, Truth, str, str]  # type, status, reason, message
 
 
@@ -62,7 +65,8 @@ def living_status(instance: Instance, findings: Findings, now_s: float) -> Statu
     """Of an instance that is not being deleted."""
     told = [_protected(findings), *_faults(instance, findings)]
     conditions = _conditions(instance, told, now_s)
-    return Status(instance.facts.generation, findings.recorded, None, conditions, findings.policy.value)
+    shared = findings.found.remembered_shared
+    return Status(instance.facts.generation, findings.recorded, None, conditions, findings.policy.value, shared)
 
 
 def ending_status(
@@ -78,7 +82,8 @@ def ending_status(
     if overdue:
         told.append((TIMED_OUT, "True", waiting.reason.value, f"longer than spec.deletionTimeout; {words(waiting)}"))
     conditions = _conditions(instance, told, now_s)
-    return Status(instance.facts.generation, findings.recorded, waiting, conditions, findings.policy.value)
+    shared = findings.found.remembered_shared
+    return Status(instance.facts.generation, findings.recorded, waiting, conditions, findings.policy.value, shared)
 
 
 def done_status(instance: Instance, now_s: float) -> Status:
@@ -134,13 +139,16 @@ def status_body(status: Status) -> Json:
         names = list(status.waiting.names)
         waiting = {"reason": status.waiting.reason.value, "since": format_time(status.waiting.since_s), "names": names}
     body: Json = {"observedGeneration": status.generation, "volumes": volumes, "conditions": conditions}
-    return body | {"deletionPolicy": status.policy or None, "waitingFor": waiting}
+    shared = list(status.shared) or None
+    return body | {"deletionPolicy": status.policy or None, "sharedClaimUIDs": shared, "waitingFor": waiting}
 
 
 def words(waiting: Waiting) -> str:
     """A sentence: what is waited for, since when."""
     if waiting.reason is Wait.DONE:
         return "everything that had to go is gone"
+    if waiting.reason is Wait.NOTHING and waiting.names:
+        return f"what stays has to be parted from it, then the finalizer goes: {', '.join(waiting.names)}"
     if waiting.reason is Wait.NOTHING:
         return "everything that had to go is gone; the finalizer goes next"
     return f"since {format_time(waiting.since_s)}: {_WAITS[waiting.reason]}: {', '.join(waiting.names)}"
@@ -166,7 +174,8 @@ def _protected(findings: Findings) -> _Told:
 def _faults(instance: Instance, findings: Findings) -> list[_Told]:
     told: list[_Told] = []
     if instance.facts.fault:
-        told.append((INVALID, "True", "InvalidSelector", instance.facts.fault))
+        reason = "InvalidSelector" if instance.facts.fault == instance.facts.volumes.fault else "InvalidSpec"
+        told.append((INVALID, "True", reason, instance.facts.fault))
     shared, co_owned = findings.found.shared, findings.found.co_owned
     parts = []
     if shared:
@@ -177,9 +186,15 @@ def _faults(instance: Instance, findings: Findings) -> list[_Told]:
         parts.append(f"something else owns them, too, so they are left alone: {names}")
     if parts:
         told.append((SHARED, "True", "ClaimOfTwoInstances" if shared else "ClaimOfTwoOwners", "; ".join(parts)))
+    parts = []
     if findings.mounted:
-        message = f"its workloads use claims that neither spec.volumes nor an owner makes its own: {_listed(findings.mounted)}"
-        told.append((NOT_OWNED, "True", "OnlyMounted", message))
+        names = _listed(findings.mounted)
+        parts.append(f"its workloads use claims that neither spec.volumes nor an owner makes its own: {names}")
+    if later := findings.found.later:
+        names = _listed(sorted(claim.name for claim in later))
+        parts.append(f"not known before the second of the deletion, so they are left alone: {names}")
+    if parts:
+        told.append((NOT_OWNED, "True", "OnlyMounted" if findings.mounted else "MadeLater", "; ".join(parts)))
     return told
 
 

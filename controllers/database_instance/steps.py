@@ -22,6 +22,7 @@ from controllers.database_instance.values import (
     DeleteWorkload,
     DetachClaim,
     DropFinalizer,
+    MarkSnapshot,
     RetainContent,
     SetReclaim,
     Step,
@@ -96,7 +97,7 @@ def _relies_on(step: Step, failures: Sequence[Failure]) -> bool:
 
 
 def _keeps(step: Step | None) -> bool:
-    return isinstance(step, DetachClaim | RetainContent) or (isinstance(step, SetReclaim) and step.keeps)
+    return isinstance(step, DetachClaim | MarkSnapshot | RetainContent) or (isinstance(step, SetReclaim) and step.keeps)
 
 
 def _about(step: Step) -> str:
@@ -113,6 +114,8 @@ def _about(step: Step) -> str:
             return f"deletion of claim {name}"
         case CreateSnapshot(claim=claim):
             return f"snapshot of claim {claim}"
+        case MarkSnapshot(claim=claim):
+            return f"label of the snapshot of claim {claim}, which was used since"
         case RetainContent(content):
             return f"deletion policy Retain of snapshot content {content}"
         case AddFinalizer() | DropFinalizer():

@@ -5,7 +5,7 @@ Times are seconds since the epoch; `deleting_s` is None of what is not being del
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import Final, Literal
 
@@ -13,7 +13,9 @@ import attrs
 
 from webhook.objects.databases import ClaimFacts, DeletionPolicy, InstanceFacts, Owner
 
-ORPHAN: Final = "orphan"  # the garbage collector's finalizer (metav1.FinalizerOrphanDependents)
+ORPHAN: Final = "orphan"  # the garbage collector's finalizers (metav1.FinalizerOrphanDependents, FinalizerDeleteDependents)
+FOREGROUND: Final = "foregroundDeletion"
+USED_SINCE: Final = "gatehouse.dev/used-since"  # label of a VolumeSnapshot: a pod has used its claim afterwards
 
 Truth = Literal["True", "False", "Unknown"]
 
@@ -83,6 +85,7 @@ class Status:
     waiting: Waiting | None = None
     conditions: tuple[Condition, ...] = ()
     policy: str = ""  # in force: the spec's, or the installation's default
+    shared: tuple[str, ...] = ()  # uids of claims that an instance with a more careful policy has, or had, a say about
 
     def condition(self, kind: str) -> Condition | None:
         """The condition of type *kind*."""
@@ -136,6 +139,10 @@ class Pod:
     deleting_s: float | None = None
     finished: bool = False  # Succeeded or Failed: it holds its claims nevertheless, until it is deleted
 
+    def holds(self, claims: Collection[str]) -> bool:
+        """Whether it may use one of *claims* (names). Without a node it has used nothing, and protects none of them."""
+        return bool(self.node) and not self.claims.isdisjoint(claims)
+
     @property
     def words(self) -> str:
         """As it is named in a status."""
@@ -173,6 +180,8 @@ class Snapshot:
     instance_uid: str = ""  # by its label
     deleting: bool = False
     content_gone: bool = False  # somebody has deleted it
+    used_since: bool = False  # a pod has used its claim afterwards: what it wrote is missing
+    snapshot_class: str = ""
 
 
 @attrs.frozen
@@ -232,6 +241,7 @@ class DetachClaim:
     name: str
     uid: str
     owners: frozenset[str]
+    label: bool = True  # False = they only go: the label would make the claim ours alone
 
 
 @attrs.frozen
@@ -277,6 +287,15 @@ class CreateSnapshot:
 
 
 @attrs.frozen
+class MarkSnapshot:
+    """Label a VolumeSnapshot: its claim was used afterwards, so that it does not count any more."""
+
+    name: str
+    uid: str
+    claim: str
+
+
+@attrs.frozen
 class RetainContent:
     """Keep a VolumeSnapshotContent when its VolumeSnapshot, or the namespace, is deleted."""
 
@@ -305,6 +324,7 @@ Step = (
     | DeleteWorkload
     | DeletePod
     | CreateSnapshot
+    | MarkSnapshot
     | RetainContent
     | DeleteClaim
     | DropFinalizer

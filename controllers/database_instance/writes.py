@@ -18,9 +18,10 @@ from typing import Protocol
 from urllib.parse import quote
 
 from controllers.database_instance.live import CONTENTS, SNAPSHOTS, VOLUMES, Reader, below, instance_path
-from controllers.database_instance.resources import claim_of, volume_of
+from controllers.database_instance.resources import claim_of, snapshot_of, volume_of
 from controllers.database_instance.status import status_body
 from controllers.database_instance.values import (
+    USED_SINCE,
     AddFinalizer,
     CreateSnapshot,
     DeleteClaim,
@@ -29,6 +30,7 @@ from controllers.database_instance.values import (
     DetachClaim,
     DropFinalizer,
     Instance,
+    MarkSnapshot,
     Reclaim,
     RetainContent,
     SetReclaim,
@@ -70,6 +72,10 @@ class Writes:
         self.status = instance.status  # as it was read or written last
         self._context = context
 
+    def go_on_within(self, context: Context) -> None:
+        """What is written from now on has the time that *context* leaves."""
+        self._context = context
+
     def perform(self, step: Step) -> None:
         """Perform *step*; nothing happens when that has been done before."""
         with suppress(NotFound):
@@ -92,6 +98,8 @@ class Writes:
                 self._retain(content, step.snapshot_uid)
             case CreateSnapshot():
                 self._snapshot(step)
+            case MarkSnapshot():
+                self._mark(step)
             case DeleteWorkload(collection, name, uid):
                 self._delete(below(self._namespace, collection), name, uid, propagation="Foreground")
             case DeletePod(name, uid):
@@ -121,8 +129,8 @@ class Writes:
             if claim_of(claim).uid != step.uid:
                 return None
             kept = [one for one in claim["metadata"].get("ownerReferences") or () if one.get("uid") not in step.owners]
-            labels = {UID_LABEL: self._instance.facts.uid}
-            return {"metadata": {"ownerReferences": kept or None, "labels": labels}}
+            labels = {"labels": {UID_LABEL: self._instance.facts.uid}} if step.label else {}
+            return {"metadata": {"ownerReferences": kept or None, **labels}}
 
         self._change(path, change)
 
@@ -130,7 +138,8 @@ class Writes:
         def change(volume: Json) -> Json | None:
             found = volume_of(volume)
             bound = found.claim_uid or (step.claim_uid if step.claim_key and found.claim_key == step.claim_key else "")
-            same = (found.uid, bound) == (step.uid, step.claim_uid)
+            # Volumes have no namespace: the one of the claim says who may decide about them.
+            same = (found.uid, bound) == (step.uid, step.claim_uid) and found.claim_key.startswith(f"{self._namespace}/")
             needed = same and found.reclaim != step.policy
             return {"spec": {"persistentVolumeReclaimPolicy": step.policy.value}} if needed else None
 
@@ -157,6 +166,14 @@ class Writes:
         }
         with suppress(AlreadyExists):
             self._api.create(below(self._namespace, SNAPSHOTS), body, timeout_s=self._timeout_s())
+
+    def _mark(self, step: MarkSnapshot) -> None:
+        def change(body: Json) -> Json | None:
+            found = snapshot_of(body)
+            needed = found.uid == step.uid and not found.used_since
+            return {"metadata": {"labels": {USED_SINCE: "true"}}} if needed else None
+
+        self._change(f"{below(self._namespace, SNAPSHOTS)}/{quote(step.name, safe='')}", change)
 
     def _delete(self, collection: str, name: str, uid: str, propagation: str = "") -> None:
         path = f"{collection}/{quote(name, safe='')}"

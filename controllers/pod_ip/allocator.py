@@ -5,7 +5,7 @@ is taken back before anybody hears of the failure, since no pod can carry it the
 Lists of all reservations, which only exhaustion asks for, are made once for everybody who waits, and stand for LIST_KEPT_S.
 
 Threads: any; the caller blocks on the API server. Locks guard memory only, but for the one list in progress.
-Errors:  Unavailable when the API server cannot be asked, or not in time.
+Errors:  Unavailable when the API server cannot be asked, or not in time; Misconfigured when it refuses what is asked.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import msgspec
 
 from controllers.pod_ip.bodies import claim_patch, reservation_body
 from controllers.pod_ip.book import AddressBook
+from controllers.pod_ip.failures import undecided
 from controllers.pod_ip.paths import PODS_PATH, RESERVATIONS_PATH, pool_path, reservation_path, reservation_status_path
 from controllers.pod_ip.resources import reservation_from_object
 from controllers.runtime.errors import (
@@ -36,7 +37,6 @@ from webhook.addresses.effects import Carriers, Claim, Confirm, Effect, ListAll,
 from webhook.addresses.facts import Asked, ReservationFacts
 from webhook.addresses.marks import Marks
 from webhook.clock import Clock, Deadline
-from webhook.errors import Unavailable
 from webhook.logs import get_log
 from webhook.names import ALLOCATED_IP
 from webhook.telemetry import Telemetry
@@ -119,7 +119,7 @@ class Allocator:
             return self._run(steps, deadline)
         except (ApiError, UndecodableObject) as error:
             subject = f'pod "{asked.namespace}/{asked.pod_name}"' if asked.named else f'a pod of "{asked.namespace}"'
-            raise Unavailable(f"no address could be reserved for {subject}: {error}") from error
+            raise undecided(f"no address could be reserved for {subject}", error) from error
 
     def reservation(self, address: Address, timeout_s: float) -> ReservationFacts | None:
         """The reservation of *address* now; None when there is none. Raises ApiError, UndecodableObject."""

@@ -10,7 +10,7 @@ reflectors say so in the log and ask again, at most every 30 s; nothing but this
 Threads: a reflector each, and `calico/discovery`; started and stopped by `facts`. Look-ups: any thread, memory only.
          `reservation` asks live when memory does not know, `confirmed` always: for at most LIVE_S, and never beyond the
          deadline.
-Errors:  Unavailable, when the API server could not be asked.
+Errors:  Unavailable, when the API server could not be asked; Misconfigured, when it refuses what is asked.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from typing import Any, Final, TypeVar
 from controllers.pod_ip.allocator import Allocator
 from controllers.pod_ip.book import AddressBook
 from controllers.pod_ip.calico import Calico
+from controllers.pod_ip.failures import undecided
 from controllers.pod_ip.resources import pools_resource, reservations_resource, stateful_sets_resource
-from controllers.runtime.errors import ApiError, UndecodableObject
+from controllers.runtime.errors import ApiError, NotFound, UndecodableObject
 from controllers.runtime.informer import Informer
 from controllers.runtime.resource import F, ListWatch, Resource
 from controllers.runtime.rest import RestClient
@@ -33,6 +34,7 @@ from webhook.addresses.facts import Asked, Phase, PoolFacts, ReservationFacts
 from webhook.addresses.marks import Marks
 from webhook.addresses.network import Network, NetworkPool
 from webhook.addresses.policy import AddressPolicy
+from webhook.addresses.ranges import AddressSet
 from webhook.clock import Clock, Deadline
 from webhook.cluster import PodFacts
 from webhook.errors import Unavailable
@@ -128,6 +130,8 @@ class AddressCaches:
 
     def why_not_ready(self) -> str | None:
         """For /readyz/pod-ip; None when every address that a pod has is known to be taken."""
+        if missing := [one.resource.name for one in self._own() if isinstance(one.trouble(), NotFound)]:
+            return f"the API server does not have: {', '.join(missing)} (are the CRDs installed?)"
         if waiting := self.waiting():
             return f"not synced: {', '.join(waiting)}"
         if unadopted := self.unadopted():
@@ -191,7 +195,7 @@ class AddressCaches:
                 "pools": [{"name": pool.name, "obstacle": pool.obstacle or None} for pool in network.pools[:LISTED]],
             },
             "poolCount": len(pools),
-            "pools": [_pool_status(pool, addresses) for pool in pools[:LISTED]],
+            "pools": [_pool_status(pool, addresses, network) for pool in pools[:LISTED]],
         }
 
     # -- inside
@@ -206,22 +210,27 @@ class AddressCaches:
         try:
             return read(allowed_s)
         except (ApiError, UndecodableObject) as error:
-            raise Unavailable(f"the API server could not be asked: {error}") from error
+            raise undecided("the API server could not be asked", error) from error
 
 
 def _network_of(policy: AddressPolicy) -> Network:
     return Network((NetworkPool("ranges", policy.ranges),), RANGES) if policy.ranges else Network()
 
 
-def _pool_status(pool: PoolFacts, held: Sequence[Address]) -> Json:
-    size = pool.addresses.size()
-    spans = pool.addresses.spans
-    used = sum(bisect_right(held, (span.version, span.last)) - bisect_left(held, (span.version, span.first)) for span in spans)
+def _pool_status(pool: PoolFacts, held: Sequence[Address], network: Network) -> Json:
+    size, used = pool.addresses.size(), _inside(pool.addresses, held)
+    outside = network.outside(pool.addresses)
     return {
         "name": pool.name,
         "size": size,
         "used": used,
-        "free": size - used,
+        "free": size - used - (outside.size() - _inside(outside, held)),
         "adopted": pool.adopted,
         "fault": pool.fault or None,
     }
+
+
+def _inside(addresses: AddressSet, held: Sequence[Address]) -> int:
+    """How many of *held*, which is in order, are among *addresses*."""
+    spans = addresses.spans
+    return sum(bisect_right(held, (span.version, span.last)) - bisect_left(held, (span.version, span.first)) for span in spans)

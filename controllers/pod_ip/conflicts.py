@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import threading
 
+from controllers.pod_ip.actions import ReportConflict
 from controllers.pod_ip.news import News
-from controllers.pod_ip.plan import ReportConflict
 from webhook.addresses.address import Address
 from webhook.telemetry import Telemetry
 

@@ -1,8 +1,8 @@
 """The led controller `pod-ip`: caches -> keys -> `reconciler.PodIp`.
 
-An address comes up when its reservation changes, when a pod that carries it, or has its key, or is bound to it appears, goes,
-finishes or says something else, and when the StatefulSet of its ordinal is scaled. Heartbeats make no keys. At the start every
-address comes up, also those that pods carry and nobody has reserved.
+An address comes up when its reservation changes, when a pod that carries it, or has its key or its name, or is bound to it
+appears, goes, finishes or says something else, and when the StatefulSet of its ordinal is scaled. Heartbeats make no keys. At
+the start every address comes up, also those that pods carry and nobody has reserved.
 Threads: `Controller`'s workers; the key functions run on the reflectors' threads and only look into memory.
 """
 
@@ -20,7 +20,7 @@ from controllers.pod_ip.news import News
 from controllers.pod_ip.plan import StatefulSetFacts, is_wanted
 from controllers.pod_ip.pools import PoolStatuses
 from controllers.pod_ip.reconciler import GATES, POOL, PodIp
-from controllers.pod_ip.resources import BY_KEY, BY_OWNER, BY_POD
+from controllers.pod_ip.resources import BY_KEY, BY_NAME, BY_OWNER, BY_POD
 from controllers.pod_ip.writes import Api, Writes
 from controllers.runtime.controller import AddKey, Controller, Detach, OnDeath, Policy, Source, informer_source
 from controllers.runtime.events import Announcer
@@ -32,6 +32,7 @@ from controllers.runtime.store import Addition, Change, Deletion, Update
 from controllers.runtime.workqueue import LIVE
 from webhook.addresses.address import Address, AddressError
 from webhook.addresses.facts import RESERVATIONS, Phase, PoolFacts, ReservationFacts
+from webhook.addresses.network import Network
 from webhook.addresses.policy import AddressPolicy
 from webhook.admission.service import Rule
 from webhook.clock import Clock
@@ -76,6 +77,7 @@ def pod_ip(
     on_death: OnDeath,
     *,
     leadership: Leadership,
+    network: Callable[[], Network],
     waits_for: Sequence[threading.Event] = (),
 ) -> Controller:
     """The controller, not started. To be started while *leadership* is ours, and stopped before it is given up.
@@ -83,13 +85,14 @@ def pod_ip(
     api:       a client of its own: a thousand addresses that come free are some thousands of requests.
     rule:      admission's `pod-ip`, by which pods that wait get their address.
     identity:  of this replica, as in the reservations that it makes.
+    network:   what it takes now: the rest of a pool is not free.
     waits_for: what else *rule* needs to have synced.
     """
     known = sources.known(clock)
     own_writes = OwnWrites({RESERVATIONS: lambda: sources.reservations.store.version}, clock, telemetry)
     news, live, line, queue = News(announcer, clock), Live(api, known), GateLine(), _Queue()
     writes = Writes(api, own_writes, identity, clock)
-    statuses = PoolStatuses(api, known, queue.add, telemetry, clock)
+    statuses = PoolStatuses(api, known, network, queue.add, telemetry, clock)
     gates = Gates(api, line, rule, known, live, writes, news, telemetry, clock)
     reconcile = PodIp(known, live, writes, statuses, gates, policy, news, telemetry, clock)
     _measure(known, telemetry, clock)
@@ -134,7 +137,7 @@ def oldest_unbound_s(known: Known, now_s: float) -> float:
 
 
 def pod_keys(known: Known, line: GateLine) -> Callable[[Change[PodFacts]], Iterable[Key]]:
-    """The addresses that the pod carries or is bound to, before and after; the gates if it waits. Keeps *line* up to date."""
+    """The addresses that it carries, is bound to or named for, before and after; the gates if it waits. Keeps *line* up."""
 
     def keys(change: Change[PodFacts]) -> Iterable[Key]:
         waits = line.heard(change)
@@ -199,8 +202,8 @@ def stateful_set_keys(known: Known) -> Callable[[Change[StatefulSetFacts]], Iter
 
 
 def _addresses_of(pod: PodFacts, known: Known) -> Iterator[Key]:
-    for one in known.reservations.by_index(BY_POD, pod.uid):
-        yield one.address.name
+    for index, value in ((BY_POD, pod.uid), (BY_NAME, f"{pod.namespace}/{pod.name}")):
+        yield from (one.address.name for one in known.reservations.by_index(index, value))
     marks = pod.fixed
     if marks is None:
         return

@@ -33,7 +33,7 @@ from webhook.admission.service import Context as RuleContext
 from webhook.admission.service import Rule, Verdict
 from webhook.clock import Clock, Deadline
 from webhook.cluster import PodFacts
-from webhook.errors import MalformedObject, Unavailable
+from webhook.errors import MalformedObject, Misconfigured, Unavailable
 from webhook.names import ALLOCATABLE_IPS, APP_LABEL, IP_POOL, PROJECT, Reason
 from webhook.objects import meta, pods
 from webhook.telemetry import Telemetry
@@ -195,7 +195,7 @@ class Gates:
         attempt = _Attempt(pod, str(uuid4()), meta.text(meta.metadata(found), "resourceVersion", "metadata"), Draft(found))
         try:
             verdict = self._ask(attempt, context)
-        except Unavailable as error:
+        except (Unavailable, Misconfigured) as error:
             self._news.waits(pod, str(error))
             in_vain.add(asking)
             return False

@@ -16,7 +16,7 @@ from controllers.pod_ip.resources import BY_KEY
 from controllers.runtime.fixed import BY_ADDRESS, BY_RESERVATION
 from controllers.runtime.store import Store
 from webhook.addresses.address import Address
-from webhook.addresses.facts import Phase, PodOwner, PoolFacts, ReservationFacts
+from webhook.addresses.facts import PodOwner, PoolFacts, ReservationFacts
 from webhook.addresses.keys import STATEFUL_SET
 from webhook.addresses.marks import Carrier, Marks
 from webhook.clock import Clock
@@ -34,7 +34,7 @@ def carrier_of(pod: PodFacts) -> Carrier:
 
 
 class Known:
-    """The caches, and since when each reservation has been seen in its phase."""
+    """The caches, and since when each reservation has been seen in its phase, and with its claim."""
 
     def __init__(
         self,
@@ -50,20 +50,22 @@ class Known:
         self.pools = pools
         self.stateful_sets = stateful_sets
         self._clock = clock
-        self._lock = threading.Lock()  # guards _seen
-        self._seen: dict[str, tuple[Phase, float]] = {}  # uid of a reservation -> its phase, monotonic time of the first look
+        self._lock = threading.Lock()  # guards _sightings
+        self._sightings = Sightings()
 
     def situation(self, address: Address) -> Situation:
         """What the caches have of *address*."""
         reservation = self.reservations.get(address.name)
         pods = {pod.uid: pod for pod in self._pods(address, reservation)}
+        known_s, claim_known_s = (math.inf, math.inf) if reservation is None else self._known_s(reservation)
         return situation_of(
             address,
             reservation,
             pods.values(),
             stateful_set=None if reservation is None else self.stateful_set(reservation),
             pool=pool_for(address, reservation, self.all_pools()),
-            known_s=math.inf if reservation is None else self._known_s(reservation),
+            known_s=known_s,
+            claim_known_s=claim_known_s,
         )
 
     def carriers(self, address: Address) -> tuple[Carrier, ...]:
@@ -87,12 +89,12 @@ class Known:
     def forget(self) -> None:
         """Forget since when what has been seen."""
         with self._lock:
-            self._seen.clear()
+            self._sightings = Sightings()
 
     def gone(self, reservation: ReservationFacts) -> None:
         """*reservation* does not exist any more."""
         with self._lock:
-            self._seen.pop(reservation.uid, None)
+            self._sightings.end(reservation)
 
     def _pods(self, address: Address, reservation: ReservationFacts | None) -> Iterator[Carrier]:
         yield from map(carrier_of, self.pods.by_index(BY_ADDRESS, address.name))
@@ -100,15 +102,33 @@ class Known:
             return
         if reservation.key:
             yield from map(carrier_of, self.pods.by_index(BY_RESERVATION, reservation.key))
-        if reservation.bound_uid:
-            bound = self.pods.get(f"{reservation.namespace}/{reservation.bound_name}")
-            if bound is not None:
-                yield carrier_of(bound)
+        for name in {reservation.bound_name if reservation.bound_uid else "", reservation.pod_name} - {""}:
+            pod = self.pods.get(f"{reservation.namespace}/{name}")
+            if pod is not None:
+                yield carrier_of(pod)
 
-    def _known_s(self, reservation: ReservationFacts) -> float:
-        now_s, phase = self._clock.monotonic_s(), reservation.phase
+    def _known_s(self, reservation: ReservationFacts) -> tuple[float, float]:
         with self._lock:
-            known = self._seen.get(reservation.uid)
-            if known is None or known[0] is not phase:
-                known = self._seen[reservation.uid] = (phase, now_s)
-            return now_s - known[1]
+            return self._sightings.see(reservation, self._clock.monotonic_s())
+
+
+class Sightings:
+    """Since when reservations have been seen as they are, by a clock that nobody sets. Not locked."""
+
+    def __init__(self) -> None:
+        # uid -> phase and claim, each with the time of the first look at it
+        self._seen: dict[str, tuple[tuple[str, float], tuple[str, float]]] = {}
+
+    def see(self, reservation: ReservationFacts, now_s: float) -> tuple[float, float]:
+        """For how many seconds it has been in its phase, and has had its claim, that one knows of. now_s: monotonic."""
+        phase, claim = self._seen.get(reservation.uid, (("", now_s), ("", now_s)))
+        if phase[0] != reservation.phase:
+            phase = (reservation.phase, now_s)
+        if claim[0] != reservation.claim:
+            claim = (reservation.claim, now_s)
+        self._seen[reservation.uid] = (phase, claim)
+        return now_s - phase[1], now_s - claim[1]
+
+    def end(self, reservation: ReservationFacts) -> None:
+        """It does not exist any more."""
+        self._seen.pop(reservation.uid, None)

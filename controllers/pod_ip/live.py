@@ -58,6 +58,7 @@ class Live:
             stateful_set=self._stateful_set(reservation, context),
             pool=seen.pool,
             known_s=seen.known_s,
+            claim_known_s=seen.claim_known_s,
         )
 
     def reservation(self, address: Address, context: Context) -> ReservationFacts | None:

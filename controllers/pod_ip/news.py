@@ -7,7 +7,7 @@ Threads: any; nothing blocks.
 
 from __future__ import annotations
 
-from controllers.pod_ip.plan import Cause, ReportConflict, Restore
+from controllers.pod_ip.actions import Cause, ReportConflict, Restore
 from controllers.runtime.events import Announcer, Reference
 from webhook.addresses.address import Address
 from webhook.addresses.facts import ReservationFacts

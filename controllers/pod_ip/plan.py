@@ -2,16 +2,20 @@
 
     a live pod carries it       its reservation is Bound to that pod's uid; a reservation that was lost is made again
     several live pods do        everybody is told, nobody is killed
+    another's pod carries it    it becomes its own once nobody else can come for it
     nobody does                 a StatefulSet's ordinal keeps its own; the others go, at once or when their time has passed
 
 *Live* is a pod that exists and has not finished. A deleting pod is live until its object is gone (spiderpool#2967). That a
 pod's status has no address proves nothing (calico#5044). The pod that a reservation is bound to holds it whatever its
-annotations have become: the network read them when the pod started. Finished pods hold nothing, but those of StatefulSets,
-whose successor has their name; an address goes back only when no other live pod carries it, either (ovn-kubernetes#3919).
+annotations have become: the network read them when the pod started. So does a pod of the name that it was made for, if that
+asks for an address, or ends. One that runs and never asked has stopped asking: its ordinal is not waited for. Finished pods
+hold nothing, but those of StatefulSets, whose successor has their name; an address goes back only when no other live pod
+carries it, either (ovn-kubernetes#3919).
 
 *Who may be on the way.* A new reservation, or one that was claimed (a pod's name came back, admission was called again), may
-belong to a create that has not ended (kubernetes#37488): nobody releases it within the expiry after that. A claim is a write,
-so that a claim and a release never both succeed.
+belong to a create that has not ended (kubernetes#37488): nobody releases it within the expiry after that, as the clock goes
+that we have watched it by; what others have dated only makes it longer. A claim is a write, so that a claim and a release never
+both succeed.
 
 *An ordinal that is not wanted any more*, and what a key's live pod has left behind for another address (kube-ovn#5654), cools
 for the expiry at least: a set that is scaled down and up again finds its addresses.
@@ -25,11 +29,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from enum import StrEnum
-from typing import ClassVar, Final
+from typing import Final
 
 import attrs
 
+from controllers.pod_ip.actions import Action, Bind, Cause, Cool, Keep, LookAgain, Release, ReportConflict, Restore
 from webhook.addresses.address import Address
 from webhook.addresses.facts import Phase, PodOwner, PoolFacts, ReservationFacts
 from webhook.addresses.keys import STATEFUL_SET, key_of, key_of_request, ordinal_of
@@ -41,8 +45,10 @@ from webhook.objects.pods import FINISHED
 KEY_LIMIT: Final = 63  # of a reservation's key; a longer annotation is not ours
 # A pod and its reservation come by two watches, in either order: a young pod's reservation is not lost, only late.
 SETTLES_S: Final = 5.0
-# Of what was reserved before we began to look, whatever clocks say: the API server's may be behind ours.
-LEAST_KNOWN_S: Final = 60.0
+# For so long what may be on its way is watched by our own clock at least, or for the expiry if that is less: the clocks of
+# replicas and of the API server may be behind ours by anything. No create is worked on for longer (kube-apiserver
+# --request-timeout is a minute unless somebody raised it).
+WATCHED_S: Final = 600.0
 # The wall clock may be set, and a suspended machine's timers stand still: no wait is trusted for longer than this.
 LOOK_AGAIN_WITHIN_S: Final = 3600.0
 
@@ -63,16 +69,6 @@ class StatefulSetFacts:
         return not self.deleting and self.start <= ordinal < self.start + self.replicas
 
 
-class Cause(StrEnum):
-    """Why a reservation is given up."""
-
-    POD_GONE = "PodGone"
-    POD_FINISHED = "PodFinished"
-    NEVER_BOUND = "NeverBound"  # no pod ever came
-    NOT_WANTED = "NotWanted"  # the ordinal is not wanted any more, or has another address now
-    COOLED = "Cooled"
-
-
 @attrs.frozen
 class Situation:
     """All that a plan for *address* looks at, as the caches or (live) the API server has it. Reservations are read first.
@@ -83,7 +79,8 @@ class Situation:
               pod of this very uid exists.
     stateful_set: the one that the reservation's owner names, whatever its uid; None when there is none of this name.
     pool:     the reservation's; of an address without reservation the pool that has it.
-    known_s:  for how long this process has known the reservation.
+    namesake: the live pod that has the name and the owner which the reservation was made for, whatever it says of itself.
+    known_s:  for how long this process has known the reservation in its phase; claim_known_s: with its latest claim.
     """
 
     address: Address
@@ -94,91 +91,8 @@ class Situation:
     stateful_set: StatefulSetFacts | None = None
     pool: PoolFacts | None = None
     known_s: float = math.inf
-
-
-@attrs.frozen
-class Bind:
-    """Write into the status that *carrier* carries it: phase Bound, the pod's name, uid and node, no released time.
-
-    Precondition: the reservation's uid and version.
-    """
-
-    live: ClassVar[bool] = False
-    reservation: ReservationFacts
-    carrier: Carrier
-
-
-@attrs.frozen
-class Keep:
-    """Write into the status that it waits for its ordinal: phase Reserved, no pod, no released time.
-
-    Precondition: the reservation's uid and version.
-    """
-
-    live: ClassVar[bool] = False
-    reservation: ReservationFacts
-
-
-@attrs.frozen
-class Cool:
-    """Write into the status that nobody carries it from now on: phase Cooling, no pod, released now.
-
-    Precondition: the reservation's uid and version: who claims it meanwhile wins.
-    """
-
-    live: ClassVar[bool] = False
-    reservation: ReservationFacts
-    cause: Cause
-
-
-@attrs.frozen
-class Release:
-    """Delete it. Preconditions: its uid and version; and right before, a plan of what is read live says the same."""
-
-    live: ClassVar[bool] = True
-    reservation: ReservationFacts
-    cause: Cause
-
-
-@attrs.frozen
-class Restore:
-    """Create the reservation that a live pod has lost, or never had, then look again.
-
-    Precondition: a live read right before finds none; that it exists nevertheless is success.
-    """
-
-    live: ClassVar[bool] = True
-    address: Address
-    carrier: Carrier
-    key: str
-    pod_name: str  # "" for a generated name, as in the reservations that admission makes
-    ordinal: int | None
-    pool: str
-
-
-@attrs.frozen
-class ReportConflict:
-    """Tell everybody that live pods say that they have an address which is another's. Nothing is written but Events.
-
-    holder: whose it is, None when the reservation's pod is still to come; others: who carry it all the same, oldest first.
-    """
-
-    live: ClassVar[bool] = False
-    address: Address
-    holder: Carrier | None
-    others: tuple[Carrier, ...]
-    reserved_for: str  # in words; "" when there is no reservation
-
-
-@attrs.frozen
-class LookAgain:
-    """Time alone may change this plan in *seconds*."""
-
-    live: ClassVar[bool] = False
-    seconds: float
-
-
-Action = Bind | Keep | Cool | Release | Restore | ReportConflict | LookAgain
+    namesake: Carrier | None = None
+    claim_known_s: float = math.inf
 
 
 def situation_of(
@@ -189,6 +103,7 @@ def situation_of(
     stateful_set: StatefulSetFacts | None,
     pool: PoolFacts | None,
     known_s: float = math.inf,
+    claim_known_s: float = math.inf,
 ) -> Situation:
     """What *pods*, in any order, are to *address*. Those that are nothing to it are left out, doubles are not."""
     found = tuple(pods)
@@ -197,7 +112,8 @@ def situation_of(
         return Situation(address, None, carriers, pool=pool)
     kin = tuple(pod for pod in found if reservation.key and pod.marks.key == reservation.key)
     bound = next((pod for pod in found if reservation.bound_uid and pod.uid == reservation.bound_uid), None)
-    return Situation(address, reservation, carriers, kin, bound, stateful_set, pool, known_s)
+    namesake = next((pod for pod in found if is_live(pod) and _is_namesake(pod, reservation)), None)
+    return Situation(address, reservation, carriers, kin, bound, stateful_set, pool, known_s, namesake, claim_known_s)
 
 
 def pool_for(address: Address, reservation: ReservationFacts | None, pools: Iterable[PoolFacts]) -> PoolFacts | None:
@@ -208,10 +124,13 @@ def pool_for(address: Address, reservation: ReservationFacts | None, pools: Iter
 
 
 def users_of(situation: Situation) -> tuple[Carrier, ...]:
-    """The live pods that may use the address: who says so, who is bound to it, who has its key and says nothing else."""
-    reservation, bound = situation.reservation, situation.bound
+    """The live pods that may use the address: who says so, who is bound to it, who has its key, or
+    the name that it was made for, and says nothing else.
+    """
+    reservation, bound, namesake = situation.reservation, situation.bound, situation.namesake
     silent = () if reservation is None else _silent(situation, reservation)
-    found = {pod.uid: pod for pod in (*situation.carriers, *((bound,) if bound is not None else ()), *silent)}
+    named = (namesake,) if namesake is not None and _may_use(namesake) else ()
+    found = {pod.uid: pod for pod in (*situation.carriers, *((bound,) if bound is not None else ()), *silent, *named)}
     return tuple(sorted(filter(is_live, found.values()), key=_age))
 
 
@@ -226,9 +145,16 @@ def plan(situation: Situation, now_s: float, policy: AddressPolicy) -> tuple[Act
     conflict = _conflict(situation.address, holder, others, whose(reservation), now_s)
     if holder is not None:
         return (*_held(reservation, holder), *conflict)
-    if others:  # of another key, but live: never freed while it is carried
+    unheld = _unheld(situation, reservation, now_s, policy)
+    if not others:
+        return unheld
+    # Of another key, but live: never freed while it is carried. What nobody else will come for is the oldest's from now on.
+    heir = others[0]
+    if heir.namespace != reservation.namespace or _young_s(heir, now_s) > 0:
         return conflict
-    return _unheld(situation, reservation, now_s, policy)
+    if any(isinstance(one, Release | Cool) for one in unheld):
+        return (Bind(reservation, heir), *_conflict(situation.address, heir, others[1:], whose(reservation), now_s))
+    return (*conflict, *(one for one in unheld if isinstance(one, LookAgain)))
 
 
 def is_live(carrier: Carrier) -> bool:
@@ -250,10 +176,11 @@ def belongs(carrier: Carrier, reservation: ReservationFacts) -> bool:
 
 
 def is_wanted(reservation: ReservationFacts, stateful_set: StatefulSetFacts | None) -> bool:
-    """Whether a StatefulSet's ordinal is to find its address again."""
-    if stateful_set is None or reservation.owner.kind != STATEFUL_SET or reservation.ordinal is None:
+    """Whether a StatefulSet's ordinal is to find its address again. Who only names the set as its owner is none of it."""
+    if stateful_set is None or stateful_set.uid != reservation.owner.uid:
         return False
-    return stateful_set.uid == reservation.owner.uid and stateful_set.wants(reservation.ordinal)
+    ordinal = ordinal_of(reservation.owner, reservation.pod_name)
+    return ordinal is not None and ordinal == reservation.ordinal and stateful_set.wants(ordinal)
 
 
 def restored_key(carrier: Carrier) -> tuple[str, str]:
@@ -279,7 +206,7 @@ def _unreserved(situation: Situation, live: Sequence[Carrier], now_s: float) -> 
         return (LookAgain(young_s),)
     key, pod_name = restored_key(first)
     pool = situation.pool.name if situation.pool is not None else ""
-    ordinal = ordinal_of(first.owner.kind, first.name)
+    ordinal = ordinal_of(first.owner, first.name)
     restore = Restore(situation.address, first, key, pod_name, ordinal, pool)
     return (restore, *_conflict(situation.address, first, others, "", now_s))
 
@@ -313,6 +240,20 @@ def _silent(situation: Situation, reservation: ReservationFacts) -> tuple[Carrie
     return tuple(pod for pod in silent if belongs(pod, reservation))
 
 
+def _is_namesake(carrier: Carrier, reservation: ReservationFacts) -> bool:
+    """Whether *carrier* bears the name that *reservation* was made for. Pods of other owners have other keys."""
+    made_for = (reservation.namespace, reservation.pod_name, reservation.owner.uid)
+    return bool(reservation.pod_name) and (carrier.namespace, carrier.name, carrier.owner.uid) == made_for
+
+
+def _may_use(namesake: Carrier) -> bool:
+    """Whether the pod for whose name the address is may use it although it says nothing of it any more: it asks for one, or
+    it ends, and somebody took its marks off. One that runs and never asked has stopped asking.
+    """
+    marks = namesake.marks
+    return not marks.addresses and not marks.gated and (marks.asks or namesake.deleting)
+
+
 def _conflict(
     address: Address, holder: Carrier | None, others: Sequence[Carrier], reserved_for: str, now_s: float
 ) -> tuple[Action, ...]:
@@ -336,18 +277,27 @@ def _held(reservation: ReservationFacts, holder: Carrier) -> tuple[Action, ...]:
 
 
 def _unheld(situation: Situation, reservation: ReservationFacts, now_s: float, policy: AddressPolicy) -> tuple[Action, ...]:
+    if reservation.deleting or (situation.namesake is not None and _may_use(situation.namesake)):
+        return ()  # its end, or the pod's, brings it up again
     superseded = any(is_live(one) and one.marks.addresses and belongs(one, reservation) for one in situation.kin)
-    if not superseded and is_wanted(reservation, situation.stateful_set):
+    stopped = situation.namesake is not None and not situation.namesake.marks.gated
+    if not superseded and not stopped and is_wanted(reservation, situation.stateful_set):
         waits = reservation.phase is Phase.RESERVED and not reservation.bound_uid
         return () if waits else (Keep(reservation),)
 
     def ago_s(moment_s: float) -> float:
         return now_s - moment_s if moment_s <= now_s else situation.known_s  # clocks differ, and are set
 
+    def unseen_s(moment_s: float, known_s: float) -> float:
+        """How much longer a create since then may be on its way. No clock but ours, which only we set, makes it less."""
+        left_s = expiry_s - (now_s - moment_s) if moment_s <= now_s else expiry_s - known_s
+        return max(left_s, min(expiry_s, WATCHED_S) - known_s)
+
     expiry_s, cooldown_s = _terms(situation.pool, policy)
     lingers = superseded or reservation.ordinal is not None
     cools_s = max(cooldown_s, expiry_s) if lingers else cooldown_s
-    wait_s = expiry_s - ago_s(reservation.claimed_s)
+    claimed = bool(reservation.claim) or reservation.claimed_s > 0
+    wait_s = unseen_s(reservation.claimed_s, situation.claim_known_s) if claimed else 0.0
     if reservation.phase is Phase.COOLING:
         released_s = reservation.released_s
         if released_s is None or released_s > now_s + cools_s:
@@ -355,9 +305,9 @@ def _unheld(situation: Situation, reservation: ReservationFacts, now_s: float, p
         return _after(max(wait_s, cools_s - ago_s(released_s)), Release(reservation, Cause.COOLED))
     used = reservation.phase is Phase.BOUND or any(belongs(one, reservation) for one in situation.carriers)
     if not used:
-        wait_s = max(wait_s, expiry_s - ago_s(reservation.created_s), LEAST_KNOWN_S - situation.known_s)
+        wait_s = max(wait_s, unseen_s(reservation.created_s, situation.known_s))
     cause = _cause(situation, used, lingers)
-    cools = cools_s > 0 and (used or lingers or reservation.claimed_s > 0)
+    cools = cools_s > 0 and (used or lingers or claimed)
     return _after(wait_s, Cool(reservation, cause) if cools else Release(reservation, cause))
 
 

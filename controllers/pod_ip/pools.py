@@ -1,4 +1,5 @@
-"""What a pool's status says: how many addresses it has, how many of them are reserved, and whether its spec can be read.
+"""What a pool's status says: how many addresses it has, how many of them are reserved or free, and whether its spec can be
+read.
 
 A status is written when it differs from the last one, at most once in EVERY_S for a pool, and guarded by the pool's uid: nobody
 else writes it. The metrics of a pool go with it.
@@ -23,6 +24,8 @@ from controllers.runtime.errors import NotFound
 from controllers.runtime.reconcile import Context, Done, Key, Outcome, RequeueAfter
 from controllers.runtime.resource import Json
 from webhook.addresses.facts import PoolFacts
+from webhook.addresses.network import Network
+from webhook.addresses.ranges import AddressSet
 from webhook.clock import Clock
 from webhook.cluster import Status
 from webhook.errors import MalformedObject
@@ -31,6 +34,7 @@ from webhook.objects.meta import format_time
 from webhook.telemetry import Gauge, Telemetry
 
 EVERY_S: Final = 1.0
+NETWORK_S: Final = 30.0  # nobody tells when the network takes other addresses than before
 # What JSON numbers hold exactly everywhere (RFC 8259 section 6); a /64 has more.
 MOST: Final = 2**53
 _READY, _EXHAUSTED = "Ready", "Exhausted"  # conditions
@@ -77,12 +81,18 @@ class _Memory:
     asked: int | None = None  # the generation whose missing addresses were put in line
 
 
-def status_of(pool: PoolFacts, used: int, adopted: bool) -> PoolStatus:
-    """What *pool*, of whose addresses *used* are reserved, says of itself. Pure."""
+def status_of(pool: PoolFacts, used: int, adopted: bool, refused: int = 0) -> PoolStatus:
+    """What *pool* says of itself. Pure.
+
+    used: how many of its addresses are reserved. refused: how many of the others the network would refuse, so that no pod gets
+    them: they are not free.
+    """
     size = pool.addresses.size()
-    free = size - used
+    free = size - used - refused
     if pool.fault:
         ready = Condition(_READY, False, "SpecInvalid", pool.fault)
+    elif not size:
+        ready = Condition(_READY, False, "NoAddress", "no address is left: spec.exclude takes all of spec.addresses out")
     elif size > MOST:
         ready = Condition(_READY, True, "Counted", f"{size} addresses: more than {MOST}, which is what size and free say")
     else:
@@ -90,7 +100,9 @@ def status_of(pool: PoolFacts, used: int, adopted: bool) -> PoolStatus:
     if free > 0 or pool.fault:
         exhausted = Condition(_EXHAUSTED, False, "AddressesFree", "")
     else:
-        exhausted = Condition(_EXHAUSTED, True, "NoAddressFree", f"all {size} addresses are reserved")
+        why = f"all {size} addresses are reserved" if size else "it has none"
+        why = f"of {size} addresses {used} are reserved, and the network refuses {refused}" if refused else why
+        exhausted = Condition(_EXHAUSTED, True, "NoAddressFree", why)
     return PoolStatus(pool.generation, min(size, MOST), min(used, MOST), min(free, MOST), adopted, (ready, exhausted))
 
 
@@ -120,10 +132,19 @@ def status_body(status: PoolStatus, since_s: Callable[[Condition], float]) -> Js
 class PoolStatuses:
     """The passes over pools, by name."""
 
-    def __init__(self, api: Api, known: Known, add: Callable[[Key], None], telemetry: Telemetry, clock: Clock) -> None:
-        """add: puts the key of an address in line."""
+    def __init__(
+        self,
+        api: Api,
+        known: Known,
+        network: Callable[[], Network],
+        add: Callable[[Key], None],
+        telemetry: Telemetry,
+        clock: Clock,
+    ) -> None:
+        """network: what it takes now. add: puts the key of an address in line."""
         self._api = api
         self._known = known
+        self._network = network
         self._add = add
         self._clock = clock
         self._lock = threading.Lock()  # guards _pools
@@ -134,7 +155,7 @@ class PoolStatuses:
 
         self._size = gauge("size", "Addresses of a pool.")
         self._used = gauge("used", "Addresses of a pool that are reserved.")
-        self._free = gauge("free", "Addresses of a pool that are not reserved.")
+        self._free = gauge("free", "Addresses of a pool that are not reserved, and that the network takes.")
 
     def look(self, name: str, context: Context, /) -> Outcome:
         """Count the pool, and write what has changed."""
@@ -152,13 +173,18 @@ class PoolStatuses:
             return RequeueAfter(wait_s)
         memory.looked_s = now_s
         adopted = self._adopt(pool, memory)
-        status = status_of(pool, self._count(pool), adopted or pool.adopted)
+        network = self._network()
+        outside = network.outside(pool.addresses)
+        refused = outside.size() - self._count(outside)
+        status = status_of(pool, self._count(pool.addresses), adopted or pool.adopted, refused)
         self._size.labels(name).set(status.size)
         self._used.labels(name).set(status.used)
         self._free.labels(name).set(status.free)
         if status != memory.written:
             self._write(pool, status, memory, context)
-        return Done() if adopted else RequeueAfter(EVERY_S)
+        if not adopted:
+            return RequeueAfter(EVERY_S)
+        return RequeueAfter(NETWORK_S) if network.source else Done()
 
     def forget(self) -> None:
         """This replica does not lead any more."""
@@ -182,8 +208,8 @@ class PoolStatuses:
                 self._add(address.name)
         return not missing
 
-    def _count(self, pool: PoolFacts) -> int:
-        return sum(item.facts.address in pool.addresses for item in self._known.reservations.items())
+    def _count(self, addresses: AddressSet) -> int:
+        return sum(item.facts.address in addresses for item in self._known.reservations.items()) if addresses else 0
 
     def _write(self, pool: PoolFacts, status: PoolStatus, memory: _Memory, context: Context) -> None:
         path = pool_path(pool.name)

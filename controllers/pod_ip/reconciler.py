@@ -10,23 +10,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from controllers.pod_ip.actions import Action, Bind, Cool, Keep, LookAgain, Release, ReportConflict, Restore
 from controllers.pod_ip.conflicts import Conflicts
 from controllers.pod_ip.gates import Gates
 from controllers.pod_ip.known import Known
 from controllers.pod_ip.live import Live
 from controllers.pod_ip.news import News
-from controllers.pod_ip.plan import (
-    Action,
-    Bind,
-    Cool,
-    Keep,
-    LookAgain,
-    Release,
-    ReportConflict,
-    Restore,
-    Situation,
-    plan,
-)
+from controllers.pod_ip.plan import Situation, plan
 from controllers.pod_ip.pools import PoolStatuses
 from controllers.pod_ip.writes import Writes
 from controllers.runtime.reconcile import Context, Done, Key, Outcome, RequeueAfter, Terminal

@@ -44,6 +44,7 @@ from webhook.objects.selectors import Selector, SelectorError
 
 BY_KEY: Final = "key"  # index of reservations: spec.reservationKey
 BY_OWNER: Final = "owner"  # index of reservations: spec.owner.uid
+BY_NAME: Final = "name"  # index of reservations: namespace/name of the pod that they were made for
 BY_POD: Final = "pod"  # index of reservations: status.podUID
 
 
@@ -134,6 +135,7 @@ def reservations_resource() -> Resource[ReservationFacts]:
     indexes = {
         BY_KEY: lambda one: (one.key,) if one.key else (),
         BY_OWNER: lambda one: (one.owner.uid,) if one.owner.uid else (),
+        BY_NAME: lambda one: (f"{one.namespace}/{one.pod_name}",) if one.pod_name else (),
         BY_POD: lambda one: (one.bound_uid,) if one.bound_uid else (),
     }
     return Resource(RESERVATIONS, RESERVATIONS_PATH, _RESERVATIONS, indexes=indexes)
@@ -194,6 +196,7 @@ def _reservation_item(seen: _Reservation) -> Item[ReservationFacts]:
         released_s=_time(status.released_time),
         claim=status.claim or "",
         claimed_s=_time(status.claimed_time) or 0.0,
+        deleting=bool(meta.deletion_timestamp),
     )
     return Item(name, facts.uid, facts.version, facts)
 

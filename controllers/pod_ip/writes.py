@@ -13,10 +13,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, Protocol
 
+from controllers.pod_ip.actions import Bind, Cool, Keep, Restore
 from controllers.pod_ip.bodies import bound_patch, cooling_patch, reservation_body, waiting_patch
 from controllers.pod_ip.live import Reader
 from controllers.pod_ip.paths import RESERVATIONS_PATH, reservation_path, reservation_status_path
-from controllers.pod_ip.plan import Bind, Cool, Keep, Restore
 from controllers.runtime.errors import AlreadyExists, NotFound
 from controllers.runtime.freshness import OwnWrites
 from controllers.runtime.reconcile import Context

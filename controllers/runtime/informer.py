@@ -105,6 +105,10 @@ class Informer(Generic[F]):
         """Seconds since the API server was last heard."""
         return self.reflector.silence_s()
 
+    def trouble(self) -> Exception | None:
+        """What keeps it from following at this moment; None while it follows, or has not failed yet."""
+        return self.reflector.trouble()
+
     def add_handler(self, handler: Handler[F]) -> Registration[F]:
         """Let *handler* hear of every change; first of what is already there, as initial Additions, on this thread.
 

@@ -116,6 +116,7 @@ class Reflector(Generic[F]):
         self._watch: WatchLines | None = None
         self._lines: Iterator[bytes] = iter(())
         self._heard_s = clock.monotonic_s()
+        self._trouble: ApiError | StoreError | None = None
         self._metrics(telemetry)
 
     def _metrics(self, telemetry: Telemetry) -> None:
@@ -164,6 +165,10 @@ class Reflector(Generic[F]):
     def silence_s(self) -> float:
         """Seconds since the API server was last heard (an event, a bookmark, a page)."""
         return max(0.0, self._clock.monotonic_s() - self._heard_s)
+
+    def trouble(self) -> ApiError | StoreError | None:
+        """What keeps it from following at this moment; None while it follows, or has not failed yet."""
+        return self._trouble
 
     # -- called by the thread
 
@@ -254,6 +259,7 @@ class Reflector(Generic[F]):
         return Got(event)
 
     def _sleep(self, sleep: Sleep) -> None:
+        self._trouble = sleep.error
         # Nobody but an operator can mend these; the others pass.
         say = log.error if isinstance(sleep.error, _LASTING) else log.warning
         say(
@@ -303,6 +309,7 @@ class Reflector(Generic[F]):
 
     def _heard(self) -> None:
         self._heard_s = self._clock.monotonic_s()
+        self._trouble = None
 
 
 def _failed(error: ApiError) -> Failed:

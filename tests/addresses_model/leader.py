@@ -10,10 +10,12 @@ from collections.abc import Generator
 from math import inf
 
 from controllers.pod_ip import plan as planning
-from controllers.pod_ip.plan import Bind, Cool, Keep, Release, Restore, Situation
+from controllers.pod_ip.actions import Bind, Cool, Keep, Release, Restore
+from controllers.pod_ip.known import Sightings
+from controllers.pod_ip.plan import Situation
 from tests.addresses_model.replicas import Follower
 from tests.addresses_model.world import Pod, World
-from webhook.addresses.address import Address
+from webhook.addresses.address import V6, Address
 from webhook.addresses.facts import Asked, OnExhausted, Phase, PoolFacts, ReservationFacts
 from webhook.addresses.keys import STATEFUL_SET
 from webhook.addresses.policy import AddressPolicy
@@ -22,13 +24,17 @@ from webhook.addresses.policy import AddressPolicy
 class Leader:
     """One process that leads, or has led."""
 
-    def __init__(self, world: World, pools: list[PoolFacts], identity: str) -> None:
-        self.world, self.pools, self.identity = world, pools, identity
+    def __init__(self, world: World, pools: list[PoolFacts], identity: str, skew_s: float = 0.0) -> None:
+        """skew_s: how far its wall clock is ahead."""
+        self.world, self.pools, self.identity, self.skew_s = world, pools, identity, skew_s
         self.reservations = Follower(world.reservations)
         self.pods = Follower(world.pods)
         self.sets = Follower(world.sets)
-        self.seen_s: dict[str, float] = {}
+        self.sightings = Sightings()
         self.looks_live = True
+
+    def wall_s(self) -> float:
+        return self.world.now_s + self.skew_s
 
     def cached(self, address: Address) -> Situation:
         """What the caches say."""
@@ -40,17 +46,18 @@ class Leader:
     def pass_over(self, address: Address) -> Generator[None, None, bool]:
         """Whether anything was done."""
         acted = False
-        for action in planning.plan(self.cached(address), self.world.now_s, AddressPolicy()):
+        for action in planning.plan(self.cached(address), self.wall_s(), AddressPolicy()):
             if not isinstance(action, Bind | Keep | Cool | Release | Restore):
                 continue
             yield
             if action.live and self.looks_live:
                 reservation = self.world.reservations.get(address)
                 yield
-                pods, sets = list(self.world.pods), {one.name: one for one in self.world.sets}
+                pods = [pod for pod in self.world.pods if _is_found(pod, address, reservation)]
+                sets = {one.name: one for one in self.world.sets}
                 live = self._situation(address, reservation, self._with_cached(address, pods), sets)
                 yield
-                again = [one for one in planning.plan(live, self.world.now_s, AddressPolicy()) if type(one) is type(action)]
+                again = [one for one in planning.plan(live, self.wall_s(), AddressPolicy()) if type(one) is type(action)]
                 if not again:
                     continue
                 action = again[0]
@@ -66,6 +73,7 @@ class Leader:
     def _situation(
         self, address: Address, reservation: ReservationFacts | None, pods: list[Pod], sets: dict[str, object]
     ) -> Situation:
+        known_s, claim_known_s = (inf, inf) if reservation is None else self.sightings.see(reservation, self.world.now_s)
         is_ordinals = reservation is not None and reservation.owner.kind == STATEFUL_SET
         return planning.situation_of(
             address,
@@ -73,14 +81,9 @@ class Leader:
             pods,
             stateful_set=sets.get(reservation.owner.name) if is_ordinals else None,
             pool=planning.pool_for(address, reservation, self.pools),
-            known_s=inf if reservation is None else self._known_s(reservation),
+            known_s=known_s,
+            claim_known_s=claim_known_s,
         )
-
-    def _known_s(self, reservation: ReservationFacts) -> float:
-        if reservation.phase is not Phase.RESERVED:
-            self.seen_s.pop(reservation.uid, None)
-            return 0.0
-        return self.world.now_s - self.seen_s.setdefault(reservation.uid, self.world.now_s)
 
     def _write(self, action: Bind | Keep | Cool | Release | Restore) -> bool:
         world = self.world
@@ -92,7 +95,7 @@ class Leader:
             case Keep():
                 return world.write(action.reservation, **NOBODY, phase=Phase.RESERVED, released_s=None) is not None
             case Cool():
-                released_s = float(int(world.now_s))
+                released_s = float(int(self.wall_s()))
                 return world.write(action.reservation, **NOBODY, phase=Phase.COOLING, released_s=released_s) is not None
             case Release():
                 return world.delete(action.reservation)
@@ -115,6 +118,13 @@ class Leader:
             addresses=pool.addresses,
             on_exhausted=OnExhausted.DENY,
         )
+
+
+def _is_found(pod: Pod, address: Address, reservation: ReservationFacts | None) -> bool:
+    """Whether the live lists have *pod*: they are by label, which a pod may have lost, and by name."""
+    if reservation is not None and pod.name in (reservation.bound_name, reservation.pod_name):
+        return True
+    return pod.marks.label == address.name or (address.version == V6 and bool(pod.marks.label))
 
 
 NOBODY = {"bound_name": "", "bound_uid": "", "node": ""}

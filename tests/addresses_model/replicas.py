@@ -73,8 +73,9 @@ class Follower:
 class Replica:
     """One process that answers admission calls."""
 
-    def __init__(self, world: World, identity: str) -> None:
-        self.world, self.identity = world, identity
+    def __init__(self, world: World, identity: str, skew_s: float = 0.0) -> None:
+        """skew_s: how far its wall clock is ahead."""
+        self.world, self.identity, self.skew_s = world, identity, skew_s
         self.start()
 
     def start(self) -> None:
@@ -84,6 +85,9 @@ class Replica:
         self.reservations = Follower(world.reservations, self.book.reservation_changed)
         self.pods = Follower(world.pods, self.book.pod_changed)
 
+    def wall_s(self) -> float:
+        return self.world.now_s + self.skew_s
+
     def perform(self, effect: Effect) -> object:
         world = self.world
         match effect:
@@ -92,7 +96,7 @@ class Replica:
             case Withdraw():
                 return world.delete(effect.reservation)
             case Claim():
-                return world.claim(effect.reservation, effect.request_uid)
+                return world.claim(effect.reservation, effect.request_uid, self.wall_s())
             case Confirm():
                 return world.reservations.get(effect.address)
             case Carriers():
@@ -103,8 +107,8 @@ class Replica:
 
     def call(self, asked: Asked, marks: Marks, late: list[Callable[[], object]]) -> Generator[None, None, Outcome | None]:
         """One call; None when no answer came. *late*: requests that the server carries out only after we gave them up."""
-        world, book, began_s = self.world, self.book, self.world.now_s
-        steps = allocating.allocate(asked, marks, book, world.now_s)
+        book, began_s = self.book, self.world.now_s
+        steps = allocating.allocate(asked, marks, book, self.wall_s())
         answer: object = None
         failure: Exception | None = None
         while True:
@@ -155,7 +159,7 @@ class Wanted:
             request_uid=request_uid,
             app=self.owner.name,
             owner=self.owner,
-            ordinal=ordinal_of(self.owner.kind, self.name),
+            ordinal=ordinal_of(self.owner, self.name),
             pod_name=self.name,
             pool=self.pool.name,
             addresses=self.pool.addresses,

@@ -14,7 +14,7 @@ from tests.addresses_model.replicas import BARE, Replica, Wanted, admission, for
 from tests.addresses_model.world import NAMESPACE, Pod, Violation, World
 from tests.webhook.addresses.allocations import is_free
 from webhook.addresses.address import Address
-from webhook.addresses.facts import Phase, PodOwner, PoolFacts
+from webhook.addresses.facts import Phase, PodOwner, PoolFacts, ReservationFacts
 from webhook.addresses.keys import STATEFUL_SET
 from webhook.addresses.marks import Marks
 from webhook.addresses.ranges import AddressSet, Span
@@ -36,10 +36,12 @@ ADDRESSES: Final = [address for pool in POOLS for address in pool.addresses]
 OWNERS: Final = [PodOwner("ReplicaSet", "web-1", "u-web-1"), PodOwner("ReplicaSet", "web-2", "u-web-2")]
 BARE_NAMES: Final = ("alone", "also")
 SET: Final = "db"
+NAMES: Final = (*BARE_NAMES, *(f"{SET}-{number}" for number in range(3)))
 STEPS: Final = 90
 JUMPS_S: Final = (5.0, 45.0, 61.0, 70.0, 130.0)
 SHORT_S: Final = (1.0, 5.0, 9.0, 20.0)  # creates survive these
 SPEEDS: Final = (1.0, 1.0, 0.5, 0.05)  # of caches: some hardly hear anything
+SKEWS_S: Final = (0.0, 0.0, -61.0, 61.0, 130.0, 7200.0)  # of wall clocks: some by an expiry
 QUIET: Final = 1  # rounds without a write; each is longer than any expiry and cooldown
 ROUNDS: Final = 40  # of quiet, each after an expiry: far more than any chain of releases is long
 
@@ -51,8 +53,8 @@ class Schedule:
         self.random = Random(number)
         self.steps = steps
         self.world = World(self.random)
-        self.replicas = [Replica(self.world, "replica-a"), Replica(self.world, "replica-b")]
-        self.leader = Leader(self.world, POOLS, "replica-a")
+        self.replicas = [Replica(self.world, f"replica-{name}", self.random.choice(SKEWS_S)) for name in "ab"]
+        self.leader = self.elected()
         self.creates: list[Generator[None, None, None]] = []
         self.turns: list[Generator[None, None, bool]] = []  # of the leader, and of those who led before
         self.late: list[Callable[[], object]] = []
@@ -72,6 +74,8 @@ class Schedule:
             (1, self.depose),
             (1, self.dry_run),
             (1, self.list_again),
+            (1, self.take_marks_off),
+            (0.5, self.create_without_asking),
             (0.3, self.write_by_hand),
             (0.2, self.delete_by_hand),
         ]
@@ -151,13 +155,32 @@ class Schedule:
     def depose(self) -> None:
         if self.random.random() < 0.5:
             self.turns.clear()  # killed; else what it has begun is still carried out
-        self.leader = Leader(self.world, POOLS, self.random.choice(self.replicas).identity)
+        self.leader = self.elected()
 
     def dry_run(self) -> None:
         foreseeing(self.random.choice(self.replicas), self.wanted(), self.told)
 
     def list_again(self) -> None:
         self.random.choice(self.followers()).list_again()
+
+    def take_marks_off(self) -> None:
+        """Somebody edits a pod that ends. Admission lets finished ones; of the others only those that it was not asked about,
+        of which the leader knows the name."""
+        pods = [pod for pod in self.world.pods if pod.deleting or not pod.is_live]
+        if not pods:
+            return
+        pod: Pod = self.random.choice(pods)
+        if not pod.is_live or pod.name in NAMES:
+            self.world.put_pod(attrs.evolve(pod, marks=Marks()))
+
+    def create_without_asking(self) -> None:
+        """The label is gone from the template."""
+        facts: StatefulSetFacts | None = self.world.sets.get(SET)
+        name = self.random.choice(NAMES)
+        if name in BARE_NAMES:
+            self.world.persist(name, Marks(), BARE)
+        elif facts is not None:
+            self.world.persist(name, Marks(), PodOwner(STATEFUL_SET, SET, facts.uid))
 
     def write_by_hand(self) -> None:
         address = self.random.choice(ADDRESSES)
@@ -189,6 +212,11 @@ class Schedule:
             name = f"{SET}-{random.randrange(facts.replicas)}"
             return Wanted(POOLS[-1], PodOwner(STATEFUL_SET, SET, facts.uid), name, marks)
         return Wanted(pool, BARE, random.choice(BARE_NAMES), marks)
+
+    def elected(self) -> Leader:
+        """A leader that knows nothing yet."""
+        replica = self.random.choice(self.replicas)
+        return Leader(self.world, POOLS, replica.identity, replica.skew_s)
 
     def followers(self) -> list:
         caches = [self.leader.reservations, self.leader.pods, self.leader.sets]
@@ -239,12 +267,19 @@ class Schedule:
             if address in live:
                 if reservation.phase is not Phase.BOUND and address not in self.world.tainted:
                     raise Violation(f"{address.text} is carried, and {reservation.phase}")
+            elif namesakes := [pod for pod in self.world.pods if pod.is_live and _is_named(pod, reservation)]:
+                if not namesakes[0].deleting and not namesakes[0].uses and reservation.bound_uid != namesakes[0].uid:
+                    raise Violation(f"{address.text} is kept for {namesakes[0].name}, which has stopped asking")
             elif not is_wanted(reservation, sets.get(reservation.owner.name)):
                 raise Violation(f"{address.text} is reserved for nobody: {reservation}")
         for replica in self.replicas:
             for address in ADDRESSES:
                 if is_free(replica.book, address) is (address in reservations or address in live):
                     raise Violation(f"{replica.identity} is wrong about {address.text}")
+
+
+def _is_named(pod: Pod, reservation: ReservationFacts) -> bool:
+    return (pod.name, pod.owner.uid) == (reservation.pod_name, reservation.owner.uid)
 
 
 def run(number: int, steps: int = STEPS) -> World:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 import attrs
 import pytest
 
 from controllers.pod_ip import plan as planning
+from controllers.pod_ip.actions import Bind, LookAgain
 from controllers.pod_ip.book import AddressBook
+from controllers.pod_ip.known import Sightings
 from tests.addresses_model import leader
 from tests.addresses_model.schedules import STEPS, run
 from tests.addresses_model.world import Violation, World
@@ -45,11 +48,34 @@ def gives_again_without_a_date(patch: pytest.MonkeyPatch) -> None:
     """The same with a write that nobody heeds: the leader releases what was claimed for a pod on its way."""
     claim = World.claim
 
-    def undated(self: World, seen, request_uid):
-        written = claim(self, seen, request_uid)
-        return written and self.write(written, claimed_s=0.0)
+    def undated(self: World, seen, request_uid, wall_s):
+        written = claim(self, seen, request_uid, wall_s)
+        return written and attrs.evolve(self.write(written, claim="", claimed_s=0.0), claim=request_uid)
 
     patch.setattr(World, "claim", undated)
+
+
+def times_claims_by_the_clocks_of_others(patch: pytest.MonkeyPatch) -> None:
+    """A leader whose clock is ahead by the expiry takes every claim for an old one."""
+    see = Sightings.see
+    patch.setattr(Sightings, "see", lambda self, reservation, now_s: (see(self, reservation, now_s)[0], inf))
+
+
+def forgets_who_has_the_name(patch: pytest.MonkeyPatch) -> None:
+    """A pod that ends and has lost its marks before it was bound still uses its address."""
+    patch.setattr(planning, "_may_use", lambda namesake: False)
+
+
+def keeps_what_nobody_asks_for_any_more(patch: pytest.MonkeyPatch) -> None:
+    """A StatefulSet's template has lost the label, and its ordinals are waited for for ever."""
+    situation_of = planning.situation_of
+
+    def blind(*args, **fields):
+        found = situation_of(*args, **fields)
+        stops = found.namesake is not None and not found.namesake.deleting
+        return attrs.evolve(found, namesake=None) if stops else found
+
+    patch.setattr(planning, "situation_of", blind)
 
 
 def believes_copied_marks(patch: pytest.MonkeyPatch) -> None:
@@ -83,8 +109,8 @@ def releases_without_a_second_look(patch: pytest.MonkeyPatch) -> None:
     """whereabouts#207: the pod came between two reads."""
     initial = leader.Leader.__init__
 
-    def hasty(self, world, pools, identity):
-        initial(self, world, pools, identity)
+    def hasty(self, *args):
+        initial(self, *args)
         self.looks_live = False
 
     patch.setattr(leader.Leader, "__init__", hasty)
@@ -93,7 +119,7 @@ def releases_without_a_second_look(patch: pytest.MonkeyPatch) -> None:
 def expires_too_soon(patch: pytest.MonkeyPatch) -> None:
     """kubernetes#37488: a reservation is freed between the answer and the pod."""
     patch.setattr(planning, "_terms", lambda pool, policy: (3.0, 0.0))
-    patch.setattr(planning, "LEAST_KNOWN_S", 0.0)
+    patch.setattr(planning, "WATCHED_S", 0.0)
 
 
 def frees_what_is_terminating(patch: pytest.MonkeyPatch) -> None:
@@ -103,7 +129,7 @@ def frees_what_is_terminating(patch: pytest.MonkeyPatch) -> None:
 
 def never_expires(patch: pytest.MonkeyPatch) -> None:
     """kubemacpool#37: what was reserved for pods that were refused is never given back."""
-    patch.setattr(planning, "_after", lambda wait_s, action: (planning.LookAgain(60.0),))
+    patch.setattr(planning, "_after", lambda wait_s, action: (LookAgain(60.0),))
 
 
 def releases_nothing_of_finished_pods(patch: pytest.MonkeyPatch) -> None:
@@ -115,7 +141,7 @@ def forgets_to_ask_whose_pod_it_is(patch: pytest.MonkeyPatch) -> None:
     """whereabouts#176: bound by name, so that a pod's successor is taken for it."""
 
     def written(self, action):
-        if isinstance(action, planning.Bind):
+        if isinstance(action, Bind):
             action = attrs.evolve(action, carrier=attrs.evolve(action.carrier, uid=action.carrier.name))
         return write(self, action)
 
@@ -132,6 +158,9 @@ FAULTS = (
     reserves_in_memory_only,
     gives_again_without_a_write,
     gives_again_without_a_date,
+    times_claims_by_the_clocks_of_others,
+    forgets_who_has_the_name,
+    keeps_what_nobody_asks_for_any_more,
     believes_copied_marks,
     asks_no_carriers,
     deletes_without_preconditions,

@@ -1,5 +1,7 @@
 """The API server of the simulation: reservations, pods and StatefulSets, each with its history. A method is one atomic call.
 
+Replicas and leaders date by clocks of their own, which are wrong by any time; they go as fast as this one, though.
+
 Violations are raised at the write that makes them, by the history that this call belongs to.
 """
 
@@ -40,6 +42,7 @@ class Pod:
     node: str = "node-1"
     on_host_network: bool = False
     by_hand: bool = False  # its address was written by somebody who asked nobody
+    uses: tuple[Address, ...] = ()  # what the network read when it started, whatever it says by now
 
     @property
     def fixed(self) -> Marks | None:
@@ -78,7 +81,7 @@ class Stream:
 
 
 class World:
-    """All that is stored. Time is one figure for every clock."""
+    """All that is stored. now_s: the API server's clock, and everybody's for how long something takes."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -136,8 +139,8 @@ class World:
         self._keep(written)
         return written
 
-    def claim(self, seen: ReservationFacts, request_uid: str) -> ReservationFacts | None:
-        status: dict[str, object] = {"claim": request_uid, "claimed_s": float(int(self.now_s))}
+    def claim(self, seen: ReservationFacts, request_uid: str, wall_s: float) -> ReservationFacts | None:
+        status: dict[str, object] = {"claim": request_uid, "claimed_s": float(int(wall_s))}
         if seen.phase is not Phase.BOUND:
             status |= {"phase": Phase.RESERVED, "released_s": None}
         return self.write(seen, **status)
@@ -158,7 +161,8 @@ class World:
     # -- pods
 
     def carriers(self, address: Address) -> list[Pod]:
-        return [pod for pod in self.pods if address in pod.marks.addresses]
+        """The pods that use it, also those that do not say so."""
+        return [pod for pod in self.pods if address in pod.uses]
 
     def labelled(self, address: Address) -> tuple[str, ...]:
         return tuple(pod.uid for pod in self.pods if pod.marks.label == address.name)
@@ -170,7 +174,7 @@ class World:
         if name in self.names:
             return False
         self.names[name] = uid
-        self.put_pod(Pod(NAMESPACE, name, uid, marks, owner, self.now_s, by_hand=by_hand))
+        self.put_pod(Pod(NAMESPACE, name, uid, marks, owner, self.now_s, by_hand=by_hand, uses=marks.addresses))
         self.persisted += 1
         self._check(marks, name, by_hand)
         return True
@@ -201,4 +205,5 @@ class World:
         self.sets.put(facts.name, facts.uid, self.number(), facts)
 
     def live_addresses(self) -> set[Address]:
+        """What live pods say that they have."""
         return {address for pod in self.pods if pod.is_live for address in pod.marks.addresses}

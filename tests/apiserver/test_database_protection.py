@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.apiserver.databases import CONFIG, VOLUMES, Kubelet, Place, apply_crd, clean_volumes, reference
+from tests.apiserver.databases import CONFIG, FOLDER, VOLUMES, Kubelet, Place, apply_crd, clean_volumes, reference
 from tests.apiserver.gatehouse import Gatehouse
 from tests.apiserver.waiting import stays, wait_for
 from tests.cluster import Api, Cluster, Json
@@ -105,6 +105,38 @@ def test_a_claim_made_again_in_the_second_of_the_deletion_lives_on(place: Place,
     assert (place.claim_object("data") or {})["metadata"]["uid"] == new["metadata"]["uid"]
 
 
+def test_a_volume_that_somebody_has_deleted_already_keeps_its_storage(place: Place, api: Api) -> None:
+    volume = place.claim("data")
+    precious = FOLDER / volume / "precious"
+    precious.write_text("data")
+    api.delete(f"{VOLUMES}/{volume}")
+
+    place.create_instance(deletionPolicy="Retain", volumes={"claimNames": ["data"]})
+    wait_for(lambda: place.reclaim(volume) == "Retain", 20.0, "the volume kept")
+    place.delete_instance()
+    place.wait_gone()
+    api.delete(place.path("persistentvolumeclaims", "data"))
+    wait_for(lambda: place.reclaim(volume) is None, 20.0, "the volume gone with its claim")
+
+    stays(precious.exists, 2.0, "the storage")
+
+
+def test_a_status_that_names_volumes_of_another_namespace_reaches_none_of_them(place: Place, api: Api) -> None:
+    victim = Place(api, f"{place.namespace}-victim")
+    volumes = {name: victim.claim(name, reclaim="Retain") for name in ("bound", "released")}
+    uids = {name: (victim.claim_object(name) or {})["metadata"]["uid"] for name in volumes}
+    api.delete(victim.path("persistentvolumeclaims", "released"))
+    wait_for(lambda: api.get(f"{VOLUMES}/{volumes['released']}")["status"]["phase"] == "Released", 20.0, "a volume released")
+    place.create_instance()
+    forged = [{"claimName": name, "claimUID": uids[name], "volumeName": volumes[name]} for name in volumes]
+    api.patch(f"{place.instance_path()}/status", {"status": {"volumes": forged}})
+
+    place.delete_instance()
+    place.wait_gone()
+
+    stays(lambda: all(place.reclaim(one) == "Retain" for one in volumes.values()), 1.0, "the volumes of others")
+
+
 # -- shared
 
 
@@ -169,6 +201,44 @@ def test_a_set_that_was_made_anew_for_another_instance_keeps_its_claim(place: Pl
 
     stays(lambda: not place.is_going("data-db-0"), 2.0, "the claim")
     wait_for(lambda: place.reclaim(f"{place.namespace}-data-db-0") == "Retain", 20.0, "its volume kept")
+
+
+@pytest.mark.parametrize(
+    ("volumes", "propagation"),
+    [({"claimNames": ["data"]}, "Foreground"), ({"selector": {"matchLabels": {"app": "db"}}}, "Background")],
+)
+def test_a_claim_of_two_outlives_the_one_that_owns_it(place: Place, volumes: Json, propagation: str) -> None:
+    owner = place.create_instance("a")
+    place.create_instance("b", volumes=volumes)
+    volume = place.claim("data", owner=owner)
+    wait_for(
+        lambda: "ClaimsShared" in place.conditions("a") and "ClaimsShared" in place.conditions("b"), 20.0, "the word on it"
+    )
+    if "claimNames" in volumes:
+        wait_for(
+            lambda: not owners(place, "data"), 20.0, "the claim parted from its owner, so that no garbage collector takes it"
+        )
+
+    place.delete_instance("a", propagation)
+    place.wait_gone("a")
+
+    stays(lambda: place.is_bound("data") and not place.is_going("data"), 3.0, "the claim")
+    assert (owners(place, "data"), place.reclaim(volume)) == ([], "Retain")
+    place.delete_instance("b")
+    place.wait_gone("b")
+    assert (place.claims(), place.reclaim(volume)) == ([], None)
+
+
+def test_a_set_that_would_delete_its_claims_leaves_one_that_another_instance_names(place: Place) -> None:
+    place.stateful_set(place.create_instance(), when_deleted="Delete")
+    place.create_instance("other", volumes={"claimNames": ["data-db-0"]})
+    wait_for(lambda: "ClaimsShared" in place.conditions(), 20.0, "the word on it")
+
+    place.delete_instance()
+    place.wait_gone()
+
+    stays(lambda: place.is_bound("data-db-0") and not place.is_going("data-db-0"), 3.0, "the claim")
+    assert place.remembers("data-db-0", "other")
 
 
 # -- owners
@@ -239,6 +309,12 @@ def test_a_deletion_that_may_not_read_what_it_needs_says_so(place: Place, api: A
 
 
 # -- what these tests need
+
+
+def owners(place: Place, claim: str) -> list[str]:
+    """The kinds of the owners of *claim*."""
+    metadata = (place.claim_object(claim) or {}).get("metadata", {})
+    return [one["kind"] for one in metadata.get("ownerReferences", [])]
 
 
 def deployment(place: Place, owners: list[Json]) -> str:

@@ -16,10 +16,11 @@ from tests.apiserver.databases import (
     apply_crd,
     apply_snapshot_crds,
     clean_volumes,
+    pod_spec,
 )
 from tests.apiserver.gatehouse import Gatehouse
 from tests.apiserver.waiting import stays, wait_for
-from tests.cluster import Api, Cluster
+from tests.cluster import Api, Cluster, Json
 
 PLACES = itertools.count(1)
 
@@ -46,6 +47,12 @@ def gatehouse(quiet_cluster: Cluster, api: Api, tmp_path_factory: pytest.TempPat
 @pytest.fixture
 def place(api: Api, gatehouse: Gatehouse) -> Place:
     return Place(api, f"snapshots-{next(PLACES)}")
+
+
+def snapshots(place: Place, claim: str) -> list[Json]:
+    """The snapshots of *claim*."""
+    found = place.api.get(place.path("volumesnapshots", group=SNAPSHOT_API))["items"]
+    return [one for one in found if one["spec"]["source"]["persistentVolumeClaimName"] == claim]
 
 
 @pytest.mark.parametrize("claim", ["slow", "fails"])
@@ -113,6 +120,40 @@ def test_a_snapshot_waits_for_every_pod_that_could_still_write(place: Place, api
 
     assert "pod writer on node storage-1" in named
     assert place.reclaim(volume) is None
+
+
+def test_a_claim_that_a_pod_uses_after_its_snapshot_is_snapshotted_again(place: Place, api: Api) -> None:
+    volume = place.claim("data")
+    place.claim("slow")
+    place.create_instance(volumes={"claimNames": ["data", "slow"]}, deletionPolicy="Snapshot")
+    place.delete_instance()
+    wait_for(
+        lambda: any(one.get("status", {}).get("readyToUse") for one in snapshots(place, "data")), 20.0, "the snapshot ready"
+    )
+
+    place.pod("late", "data")
+    wait_for(lambda: place.reason() == "WaitsForPods", 20.0, "the word on the pod")
+    wait_for(lambda: all(one.get("status", {}).get("readyToUse") for one in snapshots(place, "slow")), 20.0, "the other one")
+    stays(lambda: not place.is_going("data") and place.reclaim(volume) == "Retain", 2.0, "claim and volume")
+    place.end_pod("late")
+    place.wait_gone()
+
+    first, second = sorted(snapshots(place, "data"), key=lambda one: len(one["metadata"]["name"]))
+    assert ("gatehouse.dev/used-since" in first["metadata"]["labels"], second["status"]["readyToUse"]) == (True, True)
+    assert (second["metadata"]["name"], place.reclaim(volume)) == (first["metadata"]["name"] + "-2", None)
+
+
+def test_a_pod_that_no_node_was_found_for_does_not_hold_a_snapshot_up(place: Place, api: Api) -> None:
+    place.claim("data")
+    place.create_instance(volumes={"claimNames": ["data"]}, deletionPolicy="Snapshot")
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pending"}}
+    spec = {name: value for name, value in pod_spec("data").items() if name != "nodeName"}
+    api.create(place.path("pods"), {**body, "spec": spec})
+
+    place.delete_instance()
+    place.wait_gone()
+
+    assert (place.claims(), len(snapshots(place, "data"))) == ([], 1)
 
 
 def test_a_policy_edited_to_snapshot_saves_a_volume_whose_claim_is_going(place: Place, api: Api) -> None:

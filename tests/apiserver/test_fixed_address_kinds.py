@@ -166,7 +166,7 @@ def test_the_registrations_are_taken(admin: Api) -> None:
     for body in configurations(services, ClientConfig.url("https://127.0.0.1:9443"), ON):
         body["metadata"]["name"] = "fixed-kinds"
         plural = body["kind"].lower() + "s"
-        assert len(admin.create(f"{POLICIES}/{plural}{DRY}", body)["webhooks"]) in (2, 3)
+        assert len(admin.create(f"{POLICIES}/{plural}{DRY}", body)["webhooks"]) in (2, 4)
 
 
 def policy(name: str, entry: Entry) -> list[Json]:
@@ -202,6 +202,9 @@ def policy(name: str, entry: Entry) -> list[Json]:
 def brought(admin: Api) -> Iterator[Api]:
     """An API server that refuses whatever the registrations of pod-ip-check would bring."""
     names = []
+    gates = [{"name": "gatehouse.dev/pod-ip"}, {"name": "example.com/other"}]
+    injection.create(admin, NAMESPACE, injection.pod("gated", schedulingGates=gates))  # nobody creates one like that later
+    injection.create(admin, NAMESPACE, injection.pod("unbound"))
     for entry in by_name("pod-ip-check").entries_with(ON):
         name = f"check{entry.suffix}"
         for body in policy(name, entry):
@@ -262,6 +265,32 @@ def test_only_pods_with_fixed_addresses_are_brought_to_the_check(brought: Api, c
     assert bringer(brought, **created) == by
 
 
+@pytest.mark.parametrize(("gate", "by"), [("gatehouse.dev/pod-ip", "check-unasked"), ("example.com/other", "")])
+def test_our_gate_is_brought_to_the_check(brought: Api, gate: str, by: str) -> None:
+    body = named()
+    body["spec"] = body["spec"] | {"schedulingGates": [{"name": gate}]}
+
+    assert _bringer(lambda: injection.create(brought, NAMESPACE, body, DRY)) == by
+
+
+@pytest.mark.parametrize(
+    ("bound", "by"),
+    [
+        ({}, ""),
+        ({"annotations": {"scheduler": "mine"}, "labels": {"a": "b"}}, ""),
+        ({"annotations": ADDRESSES}, "check-binding"),
+        ({"annotations": {"gatehouse.dev/reservation-key": ""}}, "check-binding"),
+        ({"labels": {"allocated-ip": "10.0.0.1"}}, "check-binding"),
+    ],
+)
+@pytest.mark.parametrize("path", ["pods/unbound/binding", "bindings"])
+def test_bindings_are_brought_to_the_check_with_something_of_an_address(brought: Api, bound: Json, by: str, path: str) -> None:
+    body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "unbound", "namespace": NAMESPACE} | bound}
+    body["target"] = {"apiVersion": "v1", "kind": "Node", "name": "rack-1"}
+
+    assert _bringer(lambda: brought.create(f"/api/v1/namespaces/{NAMESPACE}/{path}?dryRun=All", body)) == by
+
+
 @pytest.mark.parametrize("subresource", ["", "/status"])
 @pytest.mark.parametrize(
     ("patch", "by"),
@@ -284,8 +313,6 @@ def test_of_updates_only_those_that_touch_an_address_are_brought(brought: Api, p
 
 def test_a_gate_that_is_taken_off_is_brought_to_the_check(brought: Api) -> None:
     path = f"/api/v1/namespaces/{NAMESPACE}/pods"
-    gated = injection.pod("gated", schedulingGates=[{"name": "gatehouse.dev/pod-ip"}, {"name": "example.com/other"}])
-    injection.create(brought, NAMESPACE, gated)
 
     ours = _bringer(lambda: brought.patch(f"{path}/gated{DRY}", without_gate([1]), "application/json-patch+json"))
     other = _bringer(lambda: brought.patch(f"{path}/gated{DRY}", without_gate([0]), "application/json-patch+json"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tests.apiserver import nodes
 from tests.apiserver.waiting import wait_for
@@ -28,9 +28,12 @@ def slices_path(namespace: str) -> str:
     return f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
 
 
-def create_namespace(api: Api, name: str) -> None:
+def create_namespace(api: Api, name: str, labels: Mapping[str, str] | None = None) -> None:
     """A namespace in which pods can be created (its default ServiceAccount exists)."""
-    api.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    api.create(
+        "/api/v1/namespaces",
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": dict(labels or {})}},
+    )
     account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
     wait_for(lambda: api.find(account) is not None, 20.0, f"the default ServiceAccount of {name}")
 

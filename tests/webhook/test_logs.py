@@ -7,8 +7,8 @@ import json
 import logging
 import os
 import threading
-from contextlib import suppress
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 

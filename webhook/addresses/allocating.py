@@ -64,6 +64,8 @@ def allocate(asked: Asked, marks: Marks, book: Book, wall_s: float) -> Steps:
     marks: what the pod bears when it comes. wall_s: seconds since the epoch.
     A failure that the effects do not name may be thrown in at any step: what was reserved is withdrawn, and it is raised.
     """
+    if not asked.addresses:
+        return _exhausted(asked, book, 0)
     if not asked.named and marks.addresses:
         believed = yield from _reinvoked(asked, marks, book, wall_s)
         if believed is not None:
@@ -91,6 +93,8 @@ def allocate(asked: Asked, marks: Marks, book: Book, wall_s: float) -> Steps:
 def foreseen(asked: Asked, book: Book) -> Outcome:
     """What `allocate` would probably answer. Nothing is marked or written: for dry runs."""
     addresses = []
+    if not asked.addresses:
+        return _exhausted(asked, book, 0)
     for version in asked.addresses.versions:
         kept = _candidates(asked, book.by_key(asked.key), version)
         address = kept[0].address if kept else book.foresee(asked, version)
@@ -148,7 +152,7 @@ def _kept(asked: Asked, marks: Marks, book: Book, version: int) -> Generator[Eff
         for address in marks.addresses:
             if address.version == version and address in asked.addresses:
                 found: ReservationFacts | None = yield Confirm(address)
-                if found is not None and _belongs(found, asked.key, asked):
+                if found is not None and _may_have(found, asked.key, asked):
                     return (yield from _claimed(found, asked.key, asked, book))
     return None
 
@@ -157,7 +161,7 @@ def _candidates(asked: Asked, found: Sequence[ReservationFacts], version: int) -
     usable = [
         one
         for one in found
-        if one.address.version == version and _belongs(one, asked.key, asked) and one.address in asked.addresses
+        if one.address.version == version and _may_have(one, asked.key, asked) and one.address in asked.addresses
     ]
     if len(usable) > 1:
         mine = asked.request_uid
@@ -165,8 +169,9 @@ def _candidates(asked: Asked, found: Sequence[ReservationFacts], version: int) -
     return usable
 
 
-def _belongs(reservation: ReservationFacts, key: str, asked: Asked) -> bool:
-    return reservation.key == key and reservation.namespace == asked.namespace
+def _may_have(reservation: ReservationFacts, key: str, asked: Asked) -> bool:
+    # One that is being deleted goes with its last finalizer, whatever is written into it.
+    return reservation.key == key and reservation.namespace == asked.namespace and not reservation.deleting
 
 
 def _claimed(
@@ -183,7 +188,7 @@ def _claimed(
         fresh: ReservationFacts | None = yield Confirm(reservation.address)
         if fresh is None or fresh.uid != reservation.uid:
             book.vanished(reservation)
-        if fresh is None or not _belongs(fresh, key, asked) or not (asked.named or _unclaimed(fresh, asked)):
+        if fresh is None or not _may_have(fresh, key, asked) or not (asked.named or _unclaimed(fresh, asked)):
             return None
         reservation = fresh
     return None
@@ -215,7 +220,7 @@ def _reinvoked(asked: Asked, marks: Marks, book: Book, wall_s: float) -> Generat
 
 def _credible(reservation: ReservationFacts, asked: Asked, marks: Marks, wall_s: float) -> bool:
     return (
-        _belongs(reservation, marks.key, asked)
+        _may_have(reservation, marks.key, asked)
         and reservation.owner.uid == asked.owner.uid
         and not reservation.pod_name  # the key of a named pod is no key of a request
         and wall_s - reservation.created_s < FRESH_S

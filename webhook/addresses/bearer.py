@@ -10,7 +10,7 @@ named by its name, which one pod can bear at a time.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Self
+from typing import Final, Self
 
 import attrs
 
@@ -43,9 +43,21 @@ class Texts:
         )
         return tuple(name for name, old, new in pairs if old and old != new)
 
-    def has_all_of(self, after: Texts) -> bool:
-        """Whether *after* has nothing that is not here: it may have less."""
-        return all(new in ("", old) for old, new in zip(attrs.astuple(self), attrs.astuple(after), strict=True))
+    def ours_gained_in(self, after: Texts) -> tuple[str, ...]:
+        """What only we write, and *after* has it where it was not here, or says something else."""
+        pairs = (
+            (f"label {ALLOCATED_IP}", self.label, after.label),
+            (f"annotation {RESERVATION_KEY}", self.key, after.key),
+        )
+        return tuple(name for name, old, new in pairs if new and old != new)
+
+    def addresses_gained_in(self, after: Texts) -> bool:
+        """Whether *after* says something of addresses for the network that is not said here."""
+        pairs = ((self.addresses, after.addresses), (self.past_ipam, after.past_ipam))
+        return any(new and old != new for old, new in pairs)
+
+
+NO_TEXTS: Final = Texts("", "", "", "")
 
 
 @attrs.frozen
@@ -60,6 +72,7 @@ class Bearer:
     marks: Marks
     texts: Texts
     asks: bool  # never on the host network, where no CNI gives anything
+    on_host_network: bool
     is_finished: bool  # its phase says so: what it bears matters no more
     is_deleting: bool  # it may use its address until its object is gone
     is_labelled_ours: bool
@@ -71,6 +84,7 @@ class Bearer:
         metadata, spec = meta.metadata(pod), pods.spec(pod)
         labels, annotations = meta.labels_of(pod), meta.annotations_of(pod)
         marks = marks_of(metadata, spec) or Marks()
+        on_host_network = pods.uses_host_network(pod)
         return cls(
             namespace=namespace,
             name=meta.text(metadata, "name", "metadata"),
@@ -79,7 +93,8 @@ class Bearer:
             owner=owner_of(pod),
             marks=marks,
             texts=Texts(marks.label, annotations.get(CALICO_ADDRESSES, ""), marks.key, past_ipam(annotations)),
-            asks=marks.asks and not pods.uses_host_network(pod),
+            asks=marks.asks and not on_host_network,
+            on_host_network=on_host_network,
             is_finished=meta.text(meta.mapping(pod, "status", ""), "phase", "status") in pods.FINISHED,
             is_deleting=meta.is_deleting(pod),
             is_labelled_ours=labels.get(APP_LABEL) == PROJECT,

@@ -75,7 +75,7 @@ class Allocated:
 class Exhausted:
     """No address is free."""
 
-    version: int  # the family that ran out first
+    version: int  # the family that ran out first; 0 when there was nothing to give of any
     size: int  # addresses that the pod may have of that family
     held: tuple[tuple[str, int], ...] = ()  # "Kind namespace/name", how many of them: the biggest holders first
     cooling: int = 0

@@ -29,10 +29,10 @@ def exhausted(version: int, size: int, held: Sequence[ReservationFacts]) -> Exha
 
 def exhaustion_message(found: Exhausted, asked: Asked) -> str:
     """The sentence for the user: where, how many, who has them, and what helps."""
-    family = f"IPv{found.version} "
+    family = f"IPv{found.version} " if found.version else ""
     where = f'AddressPool "{asked.pool}"' if asked.pool else "allocatable-ips"
     if not found.size:
-        return f"{where} has no {family}address"
+        return f"{where} has no {family}address to give"
     if found.size == 1:
         parts = [f"the only {family}address of {where} is not free"]
     else:

@@ -74,6 +74,7 @@ class ReservationFacts:
     node: str = ""
     released_s: float | None = None  # since when it is Cooling
     claim: str = ""  # uid of the latest request that was given this reservation again (reinvocation, or a pod's name came back)
+    deleting: bool = False  # metadata.deletionTimestamp is set: a finalizer keeps it for now
     claimed_s: float = 0.0  # when: its pod may be on its way, so nobody releases the reservation within the expiry after it
 
 

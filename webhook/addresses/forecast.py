@@ -5,6 +5,7 @@
     AddressesInvalid     a list that cannot be read
     AddressPoolMissing   a pool that is not there
     AddressesExhausted   fewer addresses than the workload needs at once
+    AddressNotReserved   an address by hand, which the check will refuse to its pods
 
 Raises MalformedObject on a field of a type that the API forbids.
 """
@@ -19,10 +20,11 @@ import attrs
 
 from webhook.addresses.address import AddressError
 from webhook.addresses.facts import PoolFacts
+from webhook.addresses.marks import read_calico
 from webhook.addresses.ranges import AddressSet
 from webhook.addresses.wish import Wish, wish_of
-from webhook.names import ALLOCATABLE_IPS, IP_POOL, Reason
-from webhook.objects import meta
+from webhook.names import ALLOCATABLE_IPS, CALICO_ADDRESSES, CALICO_ADDRESSES_WITHOUT_IPAM, IP_POOL, Reason
+from webhook.objects import meta, pods
 from webhook.objects.meta import Json
 from webhook.objects.workloads import Workload
 
@@ -43,7 +45,9 @@ class Doubt:
     field: str = ""
 
 
-def forecast(workload: Workload, obj: Json, pod: Json, find_pool: FindPool | None) -> Iterator[Doubt]:
+def forecast(
+    workload: Workload, obj: Json, pod: Json, find_pool: FindPool | None, *, refuses_by_hand: bool = False
+) -> Iterator[Doubt]:
     """What is to be said of *obj*, of the kind *workload*, and of *pod*, which will be made of it.
 
     find_pool: the AddressPool of a name; None while nobody knows which there are.
@@ -63,6 +67,11 @@ def forecast(workload: Workload, obj: Json, pod: Json, find_pool: FindPool | Non
         return
     if wish is not None:
         yield from _supply(workload, obj, wish, find_pool)
+    elif refuses_by_hand and not pods.uses_host_network(pod):
+        for key in (CALICO_ADDRESSES, CALICO_ADDRESSES_WITHOUT_IPAM):
+            if read_calico(annotations.get(key, ""))[0]:
+                message = f"its pods will be refused: annotation {key} in {path} gives an address by hand; ask with a label"
+                yield Doubt(Reason.ADDRESS_NOT_RESERVED, f"{message} {ALLOCATABLE_IPS} or {IP_POOL}", path)
 
 
 def spoken(workload: Workload, obj: Json) -> tuple[Any, ...]:

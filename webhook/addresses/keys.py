@@ -12,9 +12,11 @@ import re
 from typing import Final
 from uuid import UUID, uuid5
 
+from webhook.addresses.facts import PodOwner
+
 # Of our own, drawn once: a key of ours equals no UUID that somebody else derives from the same words.
 _SPACE: Final = UUID("9f1f5cf4-6a4e-4c0b-a9a0-0c5f6d2c7a11")
-_ORDINAL: Final = re.compile(r".+-(0|[1-9][0-9]{0,9})", re.ASCII | re.DOTALL)
+_ORDINAL: Final = re.compile(r"(.+)-(0|[1-9][0-9]{0,9})", re.ASCII | re.DOTALL)
 _MAX_ORDINAL: Final = 2**31 - 1  # int32, as the controller reads it
 STATEFUL_SET: Final = "StatefulSet"
 
@@ -29,12 +31,15 @@ def key_of_request(uid: str) -> str:
     return _key("request", uid)
 
 
-def ordinal_of(owner_kind: str, pod_name: str) -> int | None:
-    """The ordinal of a StatefulSet's pod; None for any other pod, and for a name that its controller would not write."""
-    found = _ORDINAL.fullmatch(pod_name) if owner_kind == STATEFUL_SET else None
-    if found is None:
+def ordinal_of(owner: PodOwner, pod_name: str) -> int | None:
+    """The ordinal of a StatefulSet's pod; None for any other pod, and for a name that its controller would not write.
+
+    Whoever may create pods may name any set as the owner of one.
+    """
+    found = _ORDINAL.fullmatch(pod_name) if owner.kind == STATEFUL_SET else None
+    if found is None or found[1] != owner.name:
         return None
-    ordinal = int(found[1])
+    ordinal = int(found[2])
     return ordinal if ordinal <= _MAX_ORDINAL else None
 
 

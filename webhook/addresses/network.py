@@ -1,7 +1,8 @@
 """What the network itself takes as an address of a pod: Calico's pools and blocks, or ranges from the configuration. Pure.
 
-Source: projectcalico/calico libcalico-go/lib/ipam (AssignIP: the address must be in an enabled pool whose allowedUses has
-Workload; nodeSelector is not looked at), crd.projectcalico.org/v1 IPPool and IPAMBlock.
+Source: projectcalico/calico v3.28 libcalico-go/lib/ipam (AssignIP: the address must be in an enabled pool; neither nodeSelector
+nor allowedUses is looked at), crd.projectcalico.org/v1 IPPool and IPAMBlock. That a pool without the use Workload counts as no
+pool of the network is stricter than Calico on purpose: its addresses are for tunnels and Services, which take them unseen.
 """
 
 from __future__ import annotations

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 import attrs
 
 from webhook.addresses.facts import EXPIRY_S, OnExhausted
 from webhook.addresses.ranges import AddressSet
+
+
+class ByHand(StrEnum):
+    """What becomes of pods that name an address of their own and do not ask for it: nobody reserves theirs."""
+
+    REFUSE = "Refuse"
+    ALLOW = "Allow"  # uniqueness does not hold for these
 
 
 @attrs.frozen
@@ -16,3 +25,4 @@ class AddressPolicy:
     expiry_s: float = EXPIRY_S
     cooldown_s: float = 0.0
     on_exhausted: OnExhausted = OnExhausted.DENY
+    by_hand: ByHand = ByHand.REFUSE

@@ -38,7 +38,7 @@ class Span(NamedTuple):
         return f"{first}-{Address(self.version, self.last).text}"
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)  # a key wherever free addresses are kept, and thousands of spans long at times
 class AddressSet:
     """Addresses as spans that are sorted, apart from each other and never empty. Made by `of` only. False when empty."""
 

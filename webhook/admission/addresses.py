@@ -2,7 +2,8 @@
 
     pod-ip         created pods with an opt-in label, and nobody else: a broken Gatehouse keeps no other pod from starting
     pod-ip-check   the same pods, and those that bear marks of a fixed address without asking for one; of their updates, also
-                   through pods/status, only those that touch what a fixed address consists of
+                   through pods/status, only those that touch what a fixed address consists of; and Bindings that bear any of
+                   it, which none of a scheduler's does
 
 An objectSelector can only say "and", so that the two opt-in labels make two registrations each; no pod comes by both.
 Annotations are out of its reach: who bears only these is found by conditions in CEL. Pure.
@@ -79,7 +80,14 @@ _BORNE: Final = " || ".join(f"{_value('object', place, key)} != ''" for place, k
 # The selector looks at both objects of an update: one that brings or takes the label comes by the others already.
 BEARS_MARKS: Final = (
     "bears-a-fixed-address",
-    f"request.operation == 'CREATE' ? {_BORNE} : !{_asks('object')} && !{_asks('oldObject')}",
+    f"request.operation == 'CREATE' ? {_BORNE} || {_gated('object')} : !{_asks('object')} && !{_asks('oldObject')}",
+)
+
+
+# Also an empty text, which would take the pod's own away.
+BRINGS_MARKS: Final = (
+    "brings-a-fixed-address",
+    " || ".join(f"(has(object.metadata.{place}) && '{key}' in object.metadata.{place})" for place, key in _MARKS),
 )
 
 
@@ -105,7 +113,16 @@ def pod_ip_check_entries(settings: Settings) -> tuple[Entry, ...]:
     if settings.addresses is None:
         return ()
     ours = not_our_own(settings.home)
-    return tuple(
+    bindings = Entry(
+        (
+            Match("", "v1", "pods/binding", (CREATE,), "Namespaced"),
+            Match("", "v1", "bindings", (CREATE,), "Namespaced"),
+        ),
+        "-binding",
+        namespace_selector={"matchExpressions": [NOT_OF_THE_SYSTEM]},
+        match_conditions=(BRINGS_MARKS,),
+    )
+    judged = tuple(
         Entry(
             (
                 Match("", "v1", "pods", (CREATE, UPDATE), "Namespaced"),
@@ -118,6 +135,7 @@ def pod_ip_check_entries(settings: Settings) -> tuple[Entry, ...]:
         )
         for suffix, asking, more in (("", _BY_POOL, ()), ("-list", _BY_LIST, ()), ("-unasked", _UNASKED, (BEARS_MARKS,)))
     )
+    return (*judged, bindings)
 
 
 def _selector(expressions: Iterable[dict[str, Any]]) -> dict[str, Any]:

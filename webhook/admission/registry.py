@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 
+from webhook.addresses.policy import ByHand
 from webhook.admission.addresses import pod_ip_check_entries, pod_ip_entries
 from webhook.admission.bounds import compliance_policies, creator_entries, creator_policy, pod_entries, resource_policies
 from webhook.admission.databases import database_entries
@@ -186,12 +187,14 @@ def _pod_ip(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
 
 
 def _pod_ip_check(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
-    return () if settings.addresses is None else (CheckAddresses(settings.home, cluster),)
+    return () if settings.addresses is None else (CheckAddresses(settings.home, cluster, settings.addresses.by_hand),)
 
 
 def _workload_warnings(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
     gives = settings.addresses is not None
-    return (WarnOfWorkloads(settings.sidecars, cluster, completion(settings, cluster), pod_bounds(settings), gives),)
+    refuses = settings.addresses is not None and settings.addresses.by_hand is ByHand.REFUSE
+    judges = pod_bounds(settings)
+    return (WarnOfWorkloads(settings.sidecars, cluster, completion(settings, cluster), judges, gives, refuses),)
 
 
 SERVICES: tuple[Service, ...] = (

@@ -7,7 +7,8 @@ Writes:  label allocated-ip, annotations cni.projectcalico.org/ipAddrs and gateh
 Ignores: pods that do not ask, mirror pods, our own, the system's namespaces; on the host network with a warning (no CNI there)
 Answers: Deny 422 for a list that cannot be read, for a pool that is not there, and beside ipAddrsNoIpam, which Calico refuses
          together with ipAddrs; Deny 403 for addresses that the network or the namespace may not use, and when none is free
-Errors:  Unavailable (503) until pools and reservations are known, and when the API server cannot be asked in time
+Errors:  Unavailable (503) until pools and reservations are known, and when the API server cannot be asked in time;
+         Misconfigured (500) when it refuses what we ask
 Marks that the pod brings are believed only as far as the allocation confirms them: manifests are copied, backups restored.
 Source:  projectcalico/calico cni-plugin/pkg/k8s (ipAddrs); one reservation exists for each address, as the API server sees to
 """
@@ -50,6 +51,7 @@ from webhook.objects.meta import Json
 from webhook.sidecars.wish import obstacle
 
 _APP_LABELS: Final = (APP_LABEL, "app", "k8s-app")
+_LABEL_LENGTH: Final = 63  # a longer value is refused after us
 _LEFT_ALONE: Final = (Reason.SYSTEM_NAMESPACE, Reason.OWN_OBJECT, Reason.MIRROR_POD)
 
 
@@ -184,13 +186,17 @@ def _asked(request: AdmissionRequest, pod: Json, wish: Wish, terms: _Terms) -> A
     metadata, labels = meta.metadata(pod), meta.labels_of(pod)
     name = meta.text(metadata, "name", "metadata")
     owner = owner_of(pod)
+    for what, text, most in (("kind", owner.kind, 63), ("name", owner.name, 253), ("uid", owner.uid, 128)):
+        if len(text) > most:
+            message = f"the {what} of its owner has {len(text)} characters: a reservation takes at most {most}"
+            raise _Refused(Reason.ADDRESSES_INVALID, UNPROCESSABLE, message)
     return Asked(
         namespace=request.namespace,
         key=keys.key_of(request.namespace, owner.uid, name) if name else keys.key_of_request(request.uid),
         request_uid=request.uid,
-        app=next((labels[key] for key in _APP_LABELS if labels.get(key)), ""),
+        app=next((labels[key] for key in _APP_LABELS if 0 < len(labels.get(key, "")) <= _LABEL_LENGTH), ""),
         owner=owner,
-        ordinal=keys.ordinal_of(owner.kind, name),
+        ordinal=keys.ordinal_of(owner, name),
         pod_name=name,
         pool=wish.pool,
         addresses=terms.addresses,
@@ -242,9 +248,17 @@ def _ignored(wish: Wish) -> Iterator[str]:
 
 
 def _replaced(brought: Marks, outcome: Allocated) -> Iterator[str]:
-    if brought.are_written and (brought.key, brought.addresses) != (outcome.key, outcome.addresses):
+    if not brought.are_written or (brought.key, brought.addresses) == (outcome.key, outcome.addresses):
+        return
+    gets = _texts(outcome.addresses)
+    if brought.addresses == outcome.addresses:  # a dump that was applied again: a pod with a name has another key
+        yield f"it came with the key of an earlier pod or of none (restored from a backup), and has {gets} under one of its own"
+    elif brought.key == outcome.key and brought.addresses:
+        had = _texts(brought.addresses)
+        yield f"it came with the address {had}, which it had before and nobody kept for it, and gets {gets}"
+    else:
         what = f"the address {_texts(brought.addresses)}" if brought.addresses else "marks of an address"
-        yield f"it came with {what} of another pod (copied, or restored from a backup), and gets {_texts(outcome.addresses)}"
+        yield f"it came with {what} of another or an earlier pod (copied, or restored from a backup), and gets {gets}"
 
 
 def _texts(addresses: tuple[Address, ...]) -> str:

@@ -2,15 +2,19 @@
 
 Reads:   label allocated-ip, annotations cni.projectcalico.org/ipAddrs, …/ipAddrsNoIpam and gatehouse.dev/reservation-key, the
          opt-in labels, our scheduling gate; AddressReservations (cache, then live before anything is refused), AddressPools
-Ignores: pods that neither ask nor bear an address, updates that touch none of this, finished pods, what a pod that is being
-         deleted loses, our own in our namespace, kubelets' mirror pods, the system's namespaces
+Ignores: pods that neither ask nor bear an address, updates that touch none of this, finished pods, our own in our namespace,
+         kubelets' mirror pods, the system's namespaces
 Answers: Deny 403, and 422 where an annotation cannot be read; never patches
          asks for an address      each one that it bears is reserved for this pod; one that bears none waits behind our gate
-         does not ask             none that it bears lies in an AddressPool, or is reserved for somebody else
-         update                   from nothing to what is reserved for the pod, and never back
+         does not ask             it bears no address, which nobody would reserve for it (unless `byHand: Allow`: then none of a
+                                  pool, and none that is reserved for somebody else); nor our key, label or scheduling gate
+         update                   from nothing to what is reserved for the pod, and never back; a pod that is being deleted
+                                  keeps what it has, since it uses its address until it is gone
+         binding                  schedulers give no address: what a Binding bears is written onto its pod, past every update
 Errors:  Unavailable (503) until pools and reservations are known, and when the API server cannot be asked in time
 A dry run of a create reserves nothing, so that no reservation is looked for.
-Source:  kubernetes pkg/registry/core/pod/strategy.go: labels and annotations stay editable, also through pods/status
+Source:  kubernetes pkg/registry/core/pod/strategy.go: labels and annotations stay editable, also through pods/status;
+         pkg/registry/core/pod/storage (assignPod): annotations and labels of a Binding become the pod's
 """
 
 from __future__ import annotations
@@ -21,9 +25,10 @@ from typing import ClassVar
 import attrs
 
 from webhook.addresses.address import Address, quoted
-from webhook.addresses.bearer import Bearer, misfit, stranger
+from webhook.addresses.bearer import NO_TEXTS, Bearer, misfit, stranger
 from webhook.addresses.facts import ReservationFacts
 from webhook.addresses.marks import BESIDE_PAST_IPAM
+from webhook.addresses.policy import ByHand
 from webhook.addresses.ranges import AddressSet
 from webhook.admission.draft import Draft
 from webhook.admission.pool_rights import barred, namespace_facts
@@ -32,9 +37,11 @@ from webhook.admission.service import Context, Verdict
 from webhook.cluster import Cluster, NamespaceFacts
 from webhook.errors import Unavailable
 from webhook.names import (
+    ALLOCATABLE_IPS,
     ALLOCATED_IP,
     APP_LABEL,
     CALICO_ADDRESSES,
+    CALICO_ADDRESSES_WITHOUT_IPAM,
     DISABLED,
     IP_GATE,
     IP_POOL,
@@ -49,6 +56,15 @@ from webhook.objects.meta import Json
 from webhook.sidecars.wish import SYSTEM_NAMESPACES
 
 _SUBRESOURCES = ("", "status")
+_BINDINGS = (("pods", "binding"), ("bindings", ""))  # the second is the older way to say the same
+_ANNOTATIONS = (CALICO_ADDRESSES, CALICO_ADDRESSES_WITHOUT_IPAM, RESERVATION_KEY)
+_WAITS_FOR_EVER = (
+    "it waits for an address, and would wait for ever without the label that asks for it: "
+    f"take the scheduling gate {IP_GATE} off with it"
+)
+_KEPT_TO_THE_END = (
+    "what says which address it has stays as it is while it is being deleted, since it uses its address until it is gone"
+)
 _ADVICE = f"remove {CALICO_ADDRESSES}, {ALLOCATED_IP} and {RESERVATION_KEY} (they may come from a backup or a copied manifest)"
 
 
@@ -58,10 +74,13 @@ class CheckAddresses:
 
     home: str  # the namespace that we run in
     cluster: Cluster
+    by_hand: ByHand = ByHand.REFUSE
     name: ClassVar[str] = "pod-ip-check"
 
     def __call__(self, request: AdmissionRequest, draft: Draft, context: Context) -> Verdict:
         """See `webhook.admission.service.Rule`. Raises Unavailable (503) when nobody can say who has an address."""
+        if (request.resource.resource, request.subresource) in _BINDINGS:
+            return _bound(draft.object, request.namespace)
         if request.subresource not in _SUBRESOURCES:
             return Verdict(Reason.NOT_APPLICABLE)
         pod = draft.object
@@ -131,10 +150,12 @@ class CheckAddresses:
     def _updated(self, before: Bearer, after: Bearer, context: Context) -> Verdict:
         if before.is_finished:
             return Verdict(Reason.NOTHING_TO_DO)
-        if before.is_deleting and before.texts.has_all_of(after.texts):
-            return Verdict(Reason.NOTHING_TO_DO)  # it may use its address yet, and nobody else gets that one before it is gone
+        if before.asks and not after.asks and after.marks.gated:
+            return _refused(Reason.ADDRESS_CHANGED, _WAITS_FOR_EVER)
         if before.texts == after.texts and before.marks.gated == after.marks.gated:
             return _asks_too_late(before, after)
+        if before.is_deleting and before.texts != after.texts:
+            return _refused(Reason.ADDRESS_CHANGED, _KEPT_TO_THE_END)
         if before.marks.gated and not after.marks.gated and after.asks and not after.addresses:
             message = f"the scheduling gate {IP_GATE} is lifted when an address is free: without it the pod gets any"
             return _refused(Reason.ADDRESS_CHANGED, message)
@@ -143,7 +164,7 @@ class CheckAddresses:
             message = f"{' and '.join(lost)} of a pod that runs cannot be changed: they say which address it has"
             return _refused(Reason.ADDRESS_CHANGED, message)
         if not after.asks and not after.marks.key:
-            return self._unasked(after, context)
+            return self._unasked(after, context, before)
         return _shape_fault(after) or self._asked(after, context, is_given=not before.addresses)
 
     def _is_bound(self, bearer: Bearer, context: Context) -> bool:
@@ -173,8 +194,22 @@ class CheckAddresses:
             found = self.cluster.addresses.confirmed(address, context.deadline)
         return misfit(found, bearer)
 
-    def _unasked(self, bearer: Bearer, context: Context) -> Verdict:
-        """Whether a pod that does not ask stays away from what is given to others."""
+    def _unasked(self, bearer: Bearer, context: Context, before: Bearer | None = None) -> Verdict:
+        """Whether a pod that does not ask stays away from what is given to others. *before*: as it was; None of a new one."""
+        was = NO_TEXTS if before is None else before.texts
+        if before is None and bearer.marks.gated:
+            message = (
+                f"it bears the scheduling gate {IP_GATE} and asks for no fixed address: nobody would lift it; remove the gate"
+            )
+            return _refused(Reason.ADDRESS_NOT_RESERVED, message)
+        ours = was.ours_gained_in(bearer.texts)
+        if ours:
+            message = f"it bears {' and '.join(ours)}, and {_why_none(bearer)}"
+            return _refused(Reason.ADDRESS_NOT_RESERVED, f"{message}; {_ADVICE}")
+        if self.by_hand is ByHand.REFUSE and not bearer.on_host_network and was.addresses_gained_in(bearer.texts):
+            fault = self._by_hand(bearer)
+            if fault is not None:
+                return fault
         addresses = bearer.borne
         if not addresses:
             return Verdict(Reason.NOTHING_TO_DO)
@@ -185,10 +220,25 @@ class CheckAddresses:
                 return _refused(Reason.ADDRESS_NOT_RESERVED, f"{why}; {_ADVICE}")
         return Verdict(Reason.ADDRESS_IN_ORDER)
 
+    def _by_hand(self, bearer: Bearer) -> Verdict | None:
+        """Refuses what nobody reserves: a pod that asks for the same address at the same moment would get it, too."""
+        if not bearer.borne:
+            return None  # nothing that can be read: nobody gives it anything
+        for address in bearer.borne:
+            why = self._in_a_pool(address)
+            if why:
+                return _refused(Reason.ADDRESS_NOT_RESERVED, f"{why}; {_ADVICE}")
+        wish = f"{ALLOCATABLE_IPS}: {'_'.join(one.name for one in bearer.borne)}"
+        message = f"it bears {_texts(bearer.borne)}, written by hand and reserved for nobody: ask for it with the label {wish}"
+        return _refused(Reason.ADDRESS_NOT_RESERVED, f"{message}; {_ADVICE}")
+
     def _stranger(self, address: Address, bearer: Bearer, context: Context) -> str:
         found = self._reservation_against(address, bearer, context)
         if found is not None:
             return stranger(found, bearer)
+        return self._in_a_pool(address)
+
+    def _in_a_pool(self, address: Address) -> str:
         pool = next((one.name for one in self.cluster.addresses.pools() if address in one.addresses), None)
         if pool is None:
             return ""
@@ -223,6 +273,24 @@ def _shape_fault(bearer: Bearer) -> Verdict | None:
         )
         return _refused(Reason.ADDRESS_NOT_RESERVED, f"{message}; {_ADVICE}")
     return None
+
+
+def _bound(binding: Json, namespace: str) -> Verdict:
+    """Whether a Binding leaves addresses alone."""
+    labels, annotations = meta.labels_of(binding), meta.annotations_of(binding)
+    found = [f"label {ALLOCATED_IP}"] if ALLOCATED_IP in labels else []
+    found += [f"annotation {key}" for key in _ANNOTATIONS if key in annotations]
+    if not found:
+        return Verdict(Reason.NOTHING_TO_DO)
+    subject = f"binding of pod {namespace}/{meta.display_name(binding)}"
+    message = f"{subject}: it bears {' and '.join(found)}: addresses are given when a pod is created, not when it is scheduled"
+    return _refused(Reason.ADDRESS_CHANGED, message)
+
+
+def _why_none(bearer: Bearer) -> str:
+    if bearer.on_host_network:
+        return "is on the host network, where nobody gets a fixed address"
+    return "asks for no fixed address: only pods that ask get these"
 
 
 def _asks_too_late(before: Bearer, after: Bearer) -> Verdict:

@@ -55,13 +55,18 @@ class WarnOfWorkloads:
         completion: Completion | None = None,
         judges: Sequence[Judge] = (),
         gives_addresses: bool = False,
+        refuses_by_hand: bool = False,
     ) -> None:
-        """completion: what follows the sidecars. judges: who looks at the result. gives_addresses: whether pods may ask."""
+        """completion: what follows the sidecars. judges: who looks at the result. gives_addresses: whether pods may ask.
+
+        refuses_by_hand: whether those that do not ask may not name an address.
+        """
         self._policy = policy
         self._cluster = cluster
         self._completion = completion
         self._judges = judges
         self._gives_addresses = gives_addresses
+        self._refuses_by_hand = refuses_by_hand
 
     def __call__(self, request: AdmissionRequest, draft: Draft, context: Context) -> Verdict:
         """See `webhook.admission.service.Rule`."""
@@ -97,7 +102,8 @@ class WarnOfWorkloads:
         if self._gives_addresses:
             known = self._cluster.addresses
             find_pool = known.pool if known.synced() else None
-            for one in addresses.forecast(workload, obj, workload.pod(obj), find_pool):
+            pod = workload.pod(obj)
+            for one in addresses.forecast(workload, obj, pod, find_pool, refuses_by_hand=self._refuses_by_hand):
                 yield Finding(one.reason, one.message, one.field)
 
     def _bounds(self, workload: Workload, pod: Json, namespace: str) -> Iterator[Finding]:

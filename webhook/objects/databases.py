@@ -20,6 +20,7 @@ from webhook.objects.selectors import Selector, SelectorError
 GROUP: Final = "example.com"
 API_VERSION: Final = "example.com/v1"
 KIND: Final = "DatabaseInstance"
+_MOST_ORDINAL: Final = 2**31 - 1  # kubernetes/pkg/controller/statefulset getParentNameAndOrdinal reads 32 bits
 PLURAL: Final = "databaseinstances"
 FINALIZER: Final = "databaseinstance.example.com/finalizer"
 UID_LABEL: Final = "gatehouse.dev/instance-uid"  # on a claim: the instance that owns it, whatever its owner references say
@@ -171,9 +172,16 @@ def makes(maker: ClaimMaker, claim: str) -> bool:
     """Whether a claim of the name *claim* is, or would be, one that the StatefulSet *maker* makes."""
     for template in maker.templates:
         ordinal = claim.removeprefix(f"{template}-{maker.name}-")
-        if ordinal != claim and ordinal.isascii() and ordinal.isdecimal():
+        if ordinal != claim and _is_ordinal(ordinal):
             return True
     return False
+
+
+def _is_ordinal(text: str) -> bool:
+    """Whether a StatefulSet counts like that: no leading zeros, and no dates, which would be too many."""
+    if not text.isascii() or not text.isdecimal() or len(text) > len(str(_MOST_ORDINAL)):
+        return False
+    return str(int(text)) == text and int(text) <= _MOST_ORDINAL
 
 
 @attrs.frozen

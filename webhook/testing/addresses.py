@@ -194,7 +194,7 @@ def reservation(
         app="",
         pool=pool,
         owner=made,
-        ordinal=keys.ordinal_of(made.kind, pod_name),
+        ordinal=keys.ordinal_of(made, pod_name),
         pod_name=pod_name,
         holder="gatehouse-1",
         uid=f"uid-{found.name}",

@@ -1,6 +1,6 @@
 """The part `addresses` of what a golden case is given.
 
-    policy: {ranges: [10.0.0.0/24], onExhausted: gate}            # as features.podIP has it
+    policy: {ranges: [10.0.0.0/24], onExhausted: gate, byHand: Allow}    # as features.podIP has it
     pools: [{name: edge, addresses: [10.0.0.0/30], exclude: [10.0.0.0], namespaces: "team=a", onExhausted: gate, fault: ""}]
     reservations: [{ip: 10.0.0.1, podName: web-0}]                # keyword arguments of `addresses.reservation`, in camelCase
     live: [{ip: 10.0.0.2, podName: web-1}]                        # what a live read finds beside these, or instead
@@ -23,7 +23,7 @@ from webhook.addresses.address import Address
 from webhook.addresses.facts import OnExhausted, Phase, PoolFacts, ReservationFacts
 from webhook.addresses.grammar import parse_items
 from webhook.addresses.network import Network, NetworkPool
-from webhook.addresses.policy import AddressPolicy
+from webhook.addresses.policy import AddressPolicy, ByHand
 from webhook.objects.meta import parse_time_s
 from webhook.testing import addresses
 
@@ -41,9 +41,11 @@ _RESERVED = ("ip", "namespace", "podName", "key", "owner", "pool", "boundUID", "
 def policy(value: Mapping[str, Any]) -> AddressPolicy:
     """What the operator has configured."""
     given = value.get("policy") or {}
-    _known(given, "ranges", "onExhausted")
+    _known(given, "ranges", "onExhausted", "byHand")
     return AddressPolicy(
-        parse_items(given.get("ranges") or (), "ranges"), on_exhausted=OnExhausted(given.get("onExhausted", "deny"))
+        parse_items(given.get("ranges") or (), "ranges"),
+        on_exhausted=OnExhausted(given.get("onExhausted", "deny")),
+        by_hand=ByHand(given.get("byHand", "Refuse")),
     )
 
 

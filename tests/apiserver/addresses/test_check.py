@@ -50,9 +50,11 @@ def test_a_copied_manifest_gets_an_address_of_its_own(api: Api, namespace: str, 
 
 
 def test_a_copy_that_does_not_ask_is_refused(api: Api, namespace: str, given: Json) -> None:
-    said = refusal(api, namespace, pod("silent-", {}, marks(given)))
+    with_key = refusal(api, namespace, pod("silent-", {}, marks(given)))
+    without = refusal(api, namespace, pod("silent-", {}, {CALICO: marks(given)[CALICO]}))
 
-    assert address(given) in said
+    assert KEY in with_key
+    assert address(given) in without
 
 
 def test_an_address_of_a_pool_is_refused_to_a_pod_that_takes_it_by_itself(api: Api, namespace: str) -> None:
@@ -62,10 +64,60 @@ def test_an_address_of_a_pool_is_refused_to_a_pod_that_takes_it_by_itself(api: A
     assert POOL in said
 
 
-def test_an_address_that_is_nobodys_business_of_ours_passes(api: Api, namespace: str) -> None:
-    made = create(api, namespace, pod("foreign-", {}, {CALICO: '["10.99.0.1"]'}))
+def test_an_address_written_by_hand_is_refused_with_the_label_that_asks_for_it(api: Api, namespace: str) -> None:
+    said = refusal(api, namespace, pod("foreign-", {}, {CALICO: '["10.99.0.1"]'}))
+    made = create(api, namespace, pod("foreign-", objects.from_list("10.99.0.1")))
 
+    assert "allocatable-ips: 10.99.0.1" in said
     assert objects.addresses(made) == ["10.99.0.1"]
+
+
+def test_an_address_is_not_written_by_hand_later_either(api: Api, namespace: str) -> None:
+    made = create(api, namespace, pod("later-", {}))
+
+    assert "allocatable-ips: 10.99.0.2" in edit(api, made, {"annotations": {CALICO: '["10.99.0.2"]'}})
+    assert edit(api, made, {"annotations": {"note": "x"}}) == ""
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "gates", "word"),
+    [
+        ({}, {KEY: "k"}, [], KEY),
+        ({ALLOCATED: "none"}, {}, [], ALLOCATED),
+        ({}, {}, [{"name": "gatehouse.dev/pod-ip"}], "gatehouse.dev/pod-ip"),
+    ],
+)
+def test_what_is_ours_is_refused_to_a_pod_that_does_not_ask(
+    api: Api, namespace: str, labels: dict[str, str], annotations: dict[str, str], gates: list[Json], word: str
+) -> None:
+    assert word in refusal(api, namespace, pod("silent-", labels, annotations, schedulingGates=gates))
+
+
+def test_a_pod_that_is_being_deleted_keeps_what_says_which_address_it_has(api: Api, namespace: str) -> None:
+    body = pod("leaving", from_pool(POOL))
+    body["metadata"]["finalizers"] = ["example.com/held"]
+    made = create(api, namespace, body)
+    objects.delete(api, made)
+
+    said = edit(api, made, {"annotations": {CALICO: None, KEY: None}, "labels": {ALLOCATED: None}})
+    released = edit(api, made, {"finalizers": None})
+    api.patch(f"{pods_path(namespace)}/leaving", {"metadata": {"finalizers": None}})
+
+    assert "stays as it is while it is being deleted" in said
+    assert released == ""
+
+
+@pytest.mark.parametrize("path", ["pods/{}/binding", "bindings"])
+def test_a_scheduler_gives_no_address(api: Api, namespace: str, given: Json, path: str) -> None:
+    name = create(api, namespace, pod("bound-", {}))["metadata"]["name"]
+    where = f"/api/v1/namespaces/{namespace}/{path.format(name)}"
+    body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}}
+    body["target"] = {"apiVersion": "v1", "kind": "Node", "name": "rack-1"}
+    brings = {"metadata": {"name": name, "annotations": {CALICO: given["metadata"]["annotations"][CALICO]}}}
+
+    with pytest.raises(ApiError, match="addresses are given when a pod is created"):
+        api.create(where, body | brings)
+    api.create(where, body)
 
 
 def test_a_pool_of_other_namespaces_is_refused_by_name(api: Api, namespace: str) -> None:

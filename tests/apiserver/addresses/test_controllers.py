@@ -127,6 +127,24 @@ def test_a_set_of_the_same_name_made_anew_shares_no_address_with_the_old_pods(ap
     assert not set(before.values()) & set(by_name(api, namespace, "anew").values())
 
 
+def test_a_pod_that_only_names_a_set_as_its_owner_leaves_nothing_behind(api: Api, namespace: str) -> None:
+    objects.make_pool(api, "named", "10.108.10.0/29")
+    own = workload("StatefulSet", namespace, "named", "named", replicas=1, serviceName="n")
+    apply(api, own)
+    wait_for(running(api, namespace, "named", 1), WITHIN_S, "the pod of the set")
+    uid = api.get(object_path(own))["metadata"]["uid"]
+    stray = pod("stray-0", from_pool("named"))
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "named", "uid": uid, "controller": True}
+    stray["metadata"]["ownerReferences"] = [owner]
+    made = create(api, namespace, stray)
+    wait_bound(api, made)
+
+    objects.delete(api, made)
+
+    wait_released(api, [address(made)])
+    assert phase(api, by_name(api, namespace, "named")["named-0"]) == "Bound"
+
+
 def test_a_finished_job_gives_its_addresses_back(api: Api, namespace: str) -> None:
     objects.make_pool(api, "jobs", "10.108.3.0/29")
     made = job(namespace, "batch", "jobs", 4)

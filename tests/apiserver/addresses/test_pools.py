@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.apiserver.addresses import objects
 from tests.apiserver.addresses.objects import CALICO, POOLS, address, create, from_pool, pod, reservation
-from tests.apiserver.addresses.stage import Stage
+from tests.apiserver.addresses.stage import FROM_BEFORE, Stage
 from tests.apiserver.waiting import wait_for
+from tests.apiserver.workloads import create_namespace
 from tests.cluster import Api, Json
 
 WITHIN_S = 20.0
@@ -28,32 +31,44 @@ def warnings(api: Api, namespace: str) -> list[str]:
     return [one.get("note", "") for one in found if one["type"] == "Warning"]
 
 
-def test_a_pod_that_was_there_before_the_pool_keeps_its_address(stage: Stage, api: Api, namespace: str) -> None:
-    older = create(api, namespace, pod("older-", {}, {CALICO: '["10.109.0.1"]'}))
+@pytest.fixture(scope="module")
+def before(api: Api) -> str:
+    """A namespace whose pods name addresses by hand, as before there was a Gatehouse."""
+    name = "addr-before"
+    create_namespace(api, name, {FROM_BEFORE: ""})
+    return name
+
+
+def test_a_pod_that_was_there_before_the_pool_keeps_its_address(stage: Stage, api: Api, namespace: str, before: str) -> None:
+    older = create(api, before, pod("older-", {}, {CALICO: '["10.109.0.1"]'}))
 
     objects.make_pool(api, "adopting", "10.109.0.0/31")
     wait_for(lambda: bool(status(api, "adopting").get("adopted")), WITHIN_S, "its pods adopted")
 
+    # Adopted is what is reserved; that it is bound follows.
+    wait_for(lambda: objects.phase(api, "10.109.0.1") == "Bound", WITHIN_S, "its reservation bound")
     kept = (reservation(api, "10.109.0.1") or {}).get("status", {})
     assert kept.get("podUID") == older["metadata"]["uid"]
     assert address(create(api, namespace, pod("newer-", from_pool("adopting")))) == "10.109.0.0"
     assert stage.seats[0].replica.probes.call("GET", "/readyz/pod-ip").status == 200
 
 
-def test_pods_that_share_an_address_are_reported_and_left_alone(stage: Stage, api: Api, namespace: str) -> None:
-    both = [create(api, namespace, pod(f"twin-{name}-", {}, {CALICO: '["10.109.4.1"]'})) for name in "ab"]
+def test_pods_that_share_an_address_are_reported_and_left_alone(stage: Stage, api: Api, before: str) -> None:
+    both = [create(api, before, pod(f"twin-{name}-", {}, {CALICO: '["10.109.4.1"]'})) for name in "ab"]
 
     objects.make_pool(api, "conflicted", "10.109.4.0/30")
-    wait_for(lambda: any("10.109.4.1" in one for one in warnings(api, namespace)), WITHIN_S, "a word on 10.109.4.1")
+    wait_for(lambda: any("10.109.4.1" in one for one in warnings(api, before)), WITHIN_S, "a word on 10.109.4.1")
     leader = stage.leader().replica
     wait_for(lambda: leader.total("gatehouse_address_conflicts") >= 1, WITHIN_S, "the count of conflicts")
 
-    assert {one["metadata"]["uid"] for one in both} <= {one["metadata"]["uid"] for one in objects.pods(api, namespace)}
-    holder = (reservation(api, "10.109.4.1") or {})["status"]["podUID"]
-    (other,) = (one for one in both if one["metadata"]["uid"] != holder)
-    objects.delete(api, other)
+    assert {one["metadata"]["uid"] for one in both} <= {one["metadata"]["uid"] for one in objects.pods(api, before)}
+    wait_for(lambda: objects.phase(api, "10.109.4.1") == "Bound", WITHIN_S, "its reservation bound")
+    bound_to = (reservation(api, "10.109.4.1") or {})["status"]["podUID"]
+    holder, other = sorted(both, key=lambda one: one["metadata"]["uid"] != bound_to)
+    objects.delete(api, holder)
     wait_for(lambda: leader.total("gatehouse_address_conflicts") == 0, WITHIN_S, "the conflict over")
-    assert objects.phase(api, "10.109.4.1") == "Bound"
+    kept = (reservation(api, "10.109.4.1") or {})["status"]
+    assert (kept["phase"], kept["podUID"]) == ("Bound", other["metadata"]["uid"])
 
 
 def test_the_status_counts_and_the_leader_measures(stage: Stage, api: Api, namespace: str) -> None:

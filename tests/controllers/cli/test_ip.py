@@ -190,6 +190,9 @@ def test_what_nobody_has_is_released_with_its_uid_and_version(console: Console) 
     assert [body["preconditions"] for body in console.deleted()] == [preconditions]
 
 
+OWN_SET = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "set-1", "controller": True}
+
+
 @pytest.mark.parametrize(
     "carrier",
     [
@@ -199,8 +202,9 @@ def test_what_nobody_has_is_released_with_its_uid_and_version(console: Console) 
         pod("web-0", uid="p1"),  # bound to it, though its annotations are gone
         pod("stranger", "10.0.0.2", uid="p2", key="other", namespace="elsewhere"),
         {"metadata": {"name": "w", "namespace": "shop", "annotations": {"cni.projectcalico.org/ipAddrs": '["10.0.0.2"]'}}},
+        pod("web-0", uid="p9", deletionTimestamp="2026-01-01T00:00:00Z", ownerReferences=[OWN_SET]),
     ],
-    ids=["running", "pending", "deleting", "bare", "elsewhere", "without its label"],
+    ids=["running", "pending", "deleting", "bare", "elsewhere", "without its label", "ending without its marks"],
 )
 def test_what_a_live_pod_has_is_not_released(console: Console, carrier: Json) -> None:
     console.api.objects.put(reservation("10.0.0.2", status=BOUND))

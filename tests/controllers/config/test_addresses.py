@@ -7,7 +7,7 @@ import pytest
 from controllers.config.document import Configuration, ConfigurationError, parse
 from webhook.addresses.facts import EXPIRY_S, OnExhausted
 from webhook.addresses.grammar import parse_items
-from webhook.addresses.policy import AddressPolicy
+from webhook.addresses.policy import AddressPolicy, ByHand
 
 HEAD = "apiVersion: gatehouse.dev/v1alpha1\nkind: GatehouseConfiguration\n"
 
@@ -34,12 +34,13 @@ def test_settings_are_what_the_file_says() -> None:
     expiry: 5m
     cooldown: 15m
     onExhausted: gate
+    byHand: Allow
 controllers: {podIP: {enabled: false}}
 """
     found = parse(HEAD + body, "gatehouse.yaml")
 
     ranges = parse_items(["10.0.0.0/24", "10.0.1.1-10.0.1.9", "fd00::1"], "")
-    assert found.settings().addresses == AddressPolicy(ranges, 300.0, 900.0, OnExhausted.GATE)
+    assert found.settings().addresses == AddressPolicy(ranges, 300.0, 900.0, OnExhausted.GATE, ByHand.ALLOW)
     assert not found.controllers.pod_ip.enabled
 
 
@@ -55,6 +56,7 @@ def test_every_fault_is_told_with_its_place() -> None:
     expiry: 30s
     cooldown: 15
     onExhausted: gait
+    byHand: Alow
     range: []
 """
     assert faults(section) == [
@@ -66,7 +68,8 @@ def test_every_fault_is_told_with_its_place() -> None:
         "gatehouse.yaml:7:5: features.podIP.expiry: must be from 1m0s to 168h0m0s, not 30s",
         'gatehouse.yaml:8:5: features.podIP.cooldown: must be a duration such as "15s" or "1m30s", not 15',
         'gatehouse.yaml:9:5: features.podIP.onExhausted: must be one of deny, gate, not "gait": did you mean gate?',
-        "gatehouse.yaml:10:5: features.podIP.range: unknown key: did you mean ranges?",
+        'gatehouse.yaml:10:5: features.podIP.byHand: must be one of Refuse, Allow, not "Alow": did you mean Allow?',
+        "gatehouse.yaml:11:5: features.podIP.range: unknown key: did you mean ranges?",
     ]
 
 

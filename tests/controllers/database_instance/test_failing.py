@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controllers.testing.answers import status
-from tests.controllers.database_instance.builders import FINALIZER, claim, instance, pod, stateful_set
+from tests.controllers.database_instance.builders import FINALIZER, Json, by_instance, claim, instance, pod, stateful_set
 from tests.controllers.database_instance.world import World, bound
 
 VOLUMES = "/api/v1/persistentvolumes"
@@ -65,6 +65,21 @@ def test_a_failure_that_lasts_is_not_written_again_and_again(world: World) -> No
         world.run()
 
     assert world.client.written.count("patch shop/databaseinstances/db/status") == written
+
+
+@pytest.mark.parametrize("others", [{"claimNames": ["data"]}, {"selector": {"matchLabels": {"app": "db"}}}])
+def test_a_claim_that_cannot_be_parted_from_the_instance_holds_it_and_is_named(world: World, others: Json) -> None:
+    bound(world, claim("data", by_instance(), labels={"app": "db"}))
+    world.put(instance(claims=(), finalizers=(FINALIZER,)), instance("other", uid="uid-other", volumes=others))
+    world.api.always("patch", FORBIDDEN, f"{CLAIMS}/data")
+
+    world.delete()
+    world.settle()
+
+    told, failing = world.condition("Deleting"), world.condition("Failing")
+    assert told is not None and told["message"].endswith("then the finalizer goes: owner references of claim data")
+    assert failing is not None and "owner references of claim data: " in failing["message"]
+    assert FINALIZER in world.instance()["metadata"]["finalizers"]
 
 
 @pytest.mark.parametrize("policy", ["Retain", "Snapshot"])
@@ -270,3 +285,44 @@ def test_a_failing_pass_is_tried_again_ever_more_seldom(world: World) -> None:
         tries.append(world.api.count("list", CLAIMS) - before)
 
     assert 0 < tries[1] < tries[0] < 30
+
+
+# -- specs that no schema would let pass
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"volumes": "text"}, "spec: Expected `object | null`, got `str` - at `$.volumes`"),
+        ({"volumes": {"claimNames": ["data"]}, "deletionPolicy": "Foo"}, "must be Delete, Retain, Snapshot, not 'Foo'"),
+        ({"volumes": {"claimNames": ["data"]}, "deletionTimeout": "banana"}, "spec.deletionTimeout: "),
+        ("text", "spec: Expected `object`, got `str`"),
+    ],
+)
+def test_an_instance_whose_spec_cannot_be_read_says_so_and_deletes_nothing_until_it_is_mended(
+    world: World, spec: object, said: str
+) -> None:
+    bound(world, claim("data", by_instance()))
+    world.put(instance() | {"spec": spec})
+    world.settle()
+    told = world.condition("SpecInvalid")
+
+    world.delete()
+    world.settle()
+    waits = world.reason()
+    world.put(world.instance() | {"spec": {"volumes": {"claimNames": ["data"]}, "deletionPolicy": "Delete"}})
+    asked = world.api.count("delete")
+    world.settle()
+
+    assert told is not None and said in told["message"]
+    assert (waits, asked) == ("InvalidSpec", 0)
+    assert (world.is_gone(), world.all("PersistentVolumeClaim")) == (True, {})
+
+
+def test_a_policy_that_cannot_be_read_keeps_the_volumes(world: World) -> None:
+    bound(world, claim())
+    world.put(instance(policy="Retian"))
+
+    world.settle()
+
+    assert reclaim(world) == {"pv-data": "Retain"}

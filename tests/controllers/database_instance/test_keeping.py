@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controllers.testing.answers import status
-from tests.controllers.database_instance.builders import Json, claim, instance, namespace, pod, stateful_set, volume
+from tests.controllers.database_instance.builders import FINALIZER, Json, claim, instance, namespace, pod, stateful_set, volume
 from tests.controllers.database_instance.world import World, bound
 
 VOLUMES = "/api/v1/persistentvolumes"
@@ -180,3 +180,65 @@ def test_retain_lets_go_only_after_the_volume_was_seen_to_be_kept(world: World) 
 
     assert seen == (False, "Retain", "WaitsForReclaimPolicy")
     assert (world.is_gone(), reclaim(world)) == (True, "Retain")
+
+
+# -- volumes that are being deleted
+
+
+@pytest.mark.parametrize("policy", ["Retain", "Snapshot"])
+def test_a_volume_that_somebody_deletes_while_it_is_bound_is_kept_too(world: World, policy: str) -> None:
+    (stored,) = world.put(claim())
+    terminating = volume(stored, finalizers=["kubernetes.io/pv-protection"], deletionTimestamp="2027-01-15T07:00:00Z")
+    world.put(terminating, instance(policy=policy))
+
+    world.settle()
+
+    assert (protected(world), reclaim(world)) == (("True", policy), "Retain")
+
+
+def test_a_deletion_waits_until_a_volume_that_is_being_deleted_is_seen_to_be_kept(world: World) -> None:
+    (stored,) = world.put(claim())
+    world.put(volume(stored, finalizers=["kubernetes.io/pv-protection"], deletionTimestamp="2027-01-15T07:00:00Z"))
+    world.put(instance(policy="Retain", finalizers=(FINALIZER,)))
+    world.api.always("patch", status(403, "Forbidden"), f"{VOLUMES}/pv-data")
+
+    world.delete()
+    world.settle()
+    waits = world.reason()
+    world.api.behave()
+    world.settle()
+
+    assert waits == "WaitsForReclaimPolicy"
+    assert (world.is_gone(), reclaim(world)) == (True, "Retain")
+
+
+def test_under_delete_the_storage_of_a_volume_that_is_being_deleted_does_not_stay_behind(world: World) -> None:
+    (stored,) = world.put(claim())
+    world.put(volume(stored, "Retain", finalizers=["example.com/detaching"], deletionTimestamp="2027-01-15T07:00:00Z"))
+    world.put(instance())
+    world.settle()
+
+    world.delete()
+    world.settle()
+
+    assert (world.reason(), reclaim(world)) == ("WaitsForVolumes", "Delete")
+
+
+# -- volumes of other namespaces
+
+
+@pytest.mark.parametrize("policy", ["Delete", "Retain", "Snapshot"])
+def test_a_status_that_names_the_volume_of_another_namespace_reaches_nothing(world: World, policy: str) -> None:
+    world.serve_snapshots()
+    world.put(namespace())
+    theirs = volume(claim("data", uid="uid-theirs"), finalizers=["example.com/detaching"])
+    theirs["spec"]["claimRef"]["namespace"] = "elsewhere"
+    theirs["spec"]["persistentVolumeReclaimPolicy"] = "Delete" if policy == "Retain" else "Retain"
+    (stored,) = world.put(theirs)
+    forged = {"claimName": "data", "claimUID": "uid-theirs", "volumeName": "pv-data", "volumeUID": stored["metadata"]["uid"]}
+    world.put(instance(policy=policy, finalizers=(FINALIZER,)) | {"status": {"volumes": [forged]}})
+
+    world.delete()
+    world.settle()
+
+    assert (world.is_gone(), world.all("PersistentVolume")["pv-data"]) == (True, stored)

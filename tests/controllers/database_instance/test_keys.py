@@ -67,7 +67,7 @@ def test_an_instance_wakes_those_that_share_a_claim_with_it(world: World) -> Non
     world.run()
     projection = instances_resource().projection
     now, before = projection.convert(instance(claims=())), projection.convert(instance())
-    keys_of = instance_keys(world.caches, Memory())
+    keys_of = instance_keys(world.caches)
 
     assert set(keys_of(Update(before, now))) == {"shop/db", "shop/web"}
     assert set(keys_of(Deletion(before, final=True))) == {"shop/db", "shop/web"}
@@ -116,7 +116,7 @@ def test_a_set_wakes_the_instance_that_owns_it() -> None:
 
 
 def test_a_change_of_its_status_wakes_nobody(world: World) -> None:
-    keys_of = instance_keys(world.caches, Memory())
+    keys_of = instance_keys(world.caches)
     projection = instances_resource().projection
     before = projection.convert(instance())
     after = projection.convert(instance() | {"status": {"observedGeneration": 3}})

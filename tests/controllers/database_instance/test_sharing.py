@@ -227,17 +227,6 @@ def test_what_only_the_instance_owns_goes_even_if_it_is_no_controller(world: Wor
     assert (world.is_gone(), world.all("PersistentVolumeClaim")) == (True, {})
 
 
-def test_a_claim_that_is_named_goes_although_its_own_set_owns_it(world: World) -> None:
-    bound(world, claim("data", owner("StatefulSet", "standalone", "uid-standalone")))
-    world.put(instance())
-    world.settle()
-
-    world.delete()
-    world.settle()
-
-    assert (world.is_gone(), world.all("PersistentVolumeClaim")) == (True, {})
-
-
 def test_a_claim_of_a_deployment_of_the_instance_is_kept_while_it_lives(world: World) -> None:
     bound(world, claim("data", owner("Deployment", "web", "uid-web")))
     world.put(deployment("web"), instance(policy="Retain", claims=()))

@@ -121,6 +121,53 @@ def test_claims_that_nobody_uses_are_snapshotted_meanwhile(world: World) -> None
     assert world.reason() == "WaitsForPods"
 
 
+def test_a_claim_that_a_pod_uses_after_its_snapshot_is_snapshotted_again(world: World) -> None:
+    world.serve_snapshots()
+    world.put(namespace())
+    bound(world, claim("data"), claim("held"))
+    world.put(instance(policy="Snapshot", claims=("data", "held")), pod("writer", claims=("held",)))
+    world.settle()
+    world.delete()
+    world.settle()
+    world.put(pod("late", claims=("data",)))
+    world.settle()
+    told, marked = world.condition("Deleting"), list(world.all("VolumeSnapshot").values())
+    world.api.objects.drop("Pod", "shop/late")
+    world.api.objects.drop("Pod", "shop/writer")
+    world.settle(20)
+
+    assert told is not None and "pod late on node node-1" in told["message"]
+    assert ["gatehouse.dev/used-since" in one["metadata"]["labels"] for one in marked] == [True]
+    assert (world.is_gone(), len(world.all("VolumeSnapshot"))) == (True, 3)
+    assert (world.all("PersistentVolumeClaim"), world.all("PersistentVolume")) == ({}, {})
+
+
+def test_a_pod_that_uses_a_claim_while_that_goes_keeps_the_volume(world: World) -> None:
+    snapshotted(world)
+    for _ in range(3):
+        world.run()
+        world.put(pod("late", claims=("data",))) if world.api.asked("delete") else world._driver()
+        world.clock.advance(1.0)
+    world.run()
+    world.api.objects.drop("Pod", "shop/late")
+    world.settle()
+
+    assert world.is_gone()
+    assert world.all("PersistentVolume")["pv-data"]["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
+    assert "SnapshotSkipped" in world.heard.reasons
+
+
+def test_a_pod_that_no_node_was_found_for_holds_nothing_up(world: World) -> None:
+    snapshotted(world)
+    pending = pod("pending", claims=("data",))
+    pending["spec"].pop("nodeName")
+    world.put(pending)
+
+    world.settle()
+
+    assert (world.is_gone(), world.all("PersistentVolume")) == (True, {})
+
+
 def test_a_set_that_comes_again_while_pods_are_waited_for_is_stopped(world: World) -> None:
     snapshotted(world)
     world.put(pod("writer", claims=("data",)))

@@ -109,6 +109,7 @@ def test_a_claim_made_in_the_second_of_the_deletion_is_not_taken_by_its_name(wor
     world.settle()
 
     assert (world.is_gone(), list(world.all("PersistentVolumeClaim"))) == (True, ["data"])
+    assert "ClaimsNotOwned" in world.heard.reasons
 
 
 def test_a_claim_that_existed_but_was_not_found_when_the_deletion_began_is_not_taken_later(world: World) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controllers.database_instance.resources import instance_of
+from controllers.database_instance.resources import instance_of, snapshot_of
 from controllers.database_instance.steps import carry_out
 from controllers.database_instance.values import (
     AddFinalizer,
@@ -17,6 +17,7 @@ from controllers.database_instance.values import (
     DeleteWorkload,
     DetachClaim,
     DropFinalizer,
+    MarkSnapshot,
     Reclaim,
     RetainContent,
     SetReclaim,
@@ -50,6 +51,13 @@ CONTENT: Json = {
     "spec": {"deletionPolicy": "Delete", "volumeSnapshotRef": {"uid": "uid-snapshot"}},
 }
 
+TAKEN: Json = {
+    "apiVersion": "snapshot.storage.k8s.io/v1",
+    "kind": "VolumeSnapshot",
+    "metadata": {"name": "snapshot", "namespace": "shop", "uid": "uid-snapshot", "labels": {"app": "db"}},
+    "spec": {"source": {"persistentVolumeClaimName": "data"}},
+}
+
 
 def perform(world: World, step: Step, seen: Json | None = None) -> None:
     """Perform *step* for the instance as it was *seen*."""
@@ -62,7 +70,7 @@ def perform(world: World, step: Step, seen: Json | None = None) -> None:
 def stage(world: World) -> World:
     """An instance with everything that a step can be about."""
     world.serve_snapshots()
-    world.put(instance(finalizers=("example.com/a", FINALIZER)), CONTENT, stateful_set())
+    world.put(instance(finalizers=("example.com/a", FINALIZER)), CONTENT, TAKEN, stateful_set())
     (stored,) = world.put(claim("data", by_instance(), uid="uid-data"))
     world.put(volume(stored, uid="uid-pv"), pod("db", by_instance(), uid="uid-pod"))
     return world
@@ -72,6 +80,7 @@ STEPS: list[tuple[Step, str, str]] = [
     (DetachClaim("data", "uid-data", frozenset({UID})), "PersistentVolumeClaim", "data"),
     (SetReclaim("pv-data", "uid-pv", "uid-data", Reclaim.RETAIN), "PersistentVolume", "pv-data"),
     (RetainContent("content", "uid-snapshot"), "VolumeSnapshotContent", "content"),
+    (MarkSnapshot("snapshot", "uid-snapshot", "data"), "VolumeSnapshot", "snapshot"),
     (DeleteWorkload("apps/v1/statefulsets", "db", "uid-set"), "StatefulSet", "db"),
     (DeletePod("db", "uid-pod"), "Pod", "db"),
     (DeleteClaim("data", "uid-data"), "PersistentVolumeClaim", "data"),
@@ -139,7 +148,7 @@ def test_a_volume_that_is_only_reserved_is_kept_for_the_claim_that_it_is_reserve
     assert stage.all("PersistentVolume")["pv-data"]["spec"]["persistentVolumeReclaimPolicy"] == policy
 
 
-@pytest.mark.parametrize(("step", "kind", "name"), STEPS[:3], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(("step", "kind", "name"), STEPS[:4], ids=lambda value: type(value).__name__)
 def test_changes_carry_what_was_read_of_uid_and_version(stage: World, step: Step, kind: str, name: str) -> None:
     metadata = stage.all(kind)[name]["metadata"]
 
@@ -187,11 +196,25 @@ def test_a_snapshot_is_created_once(stage: World) -> None:
     step = CreateSnapshot("data-1", "data", "fast")
 
     perform(stage, step)
-    (first,) = stage.all("VolumeSnapshot").values()
+    first = stage.all("VolumeSnapshot")["data-1"]
     perform(stage, step)
 
     assert stage.all("VolumeSnapshot")["data-1"] == first
     assert first["spec"] == {"source": {"persistentVolumeClaimName": "data"}, "volumeSnapshotClassName": "fast"}
+
+
+def test_a_snapshot_that_is_marked_keeps_its_labels_and_is_read_as_used_since(stage: World) -> None:
+    perform(stage, MarkSnapshot("snapshot", "uid-snapshot", "data"))
+
+    marked = stage.all("VolumeSnapshot")["snapshot"]
+    assert (marked["metadata"]["labels"]["app"], snapshot_of(marked).used_since) == ("db", True)
+
+
+def test_a_claim_that_is_only_parted_from_the_instance_bears_no_label_of_it(stage: World) -> None:
+    perform(stage, DetachClaim("data", "uid-data", frozenset({UID}), label=False))
+
+    metadata = stage.all("PersistentVolumeClaim")["data"]["metadata"]
+    assert (metadata.get("ownerReferences"), metadata["labels"]) == (None, {})
 
 
 def test_a_status_is_read_back_as_it_was_written(stage: World) -> None:
@@ -213,3 +236,13 @@ def test_the_finalizer_is_not_added_to_a_newer_instance(stage: World) -> None:
 
     with pytest.raises(Invalid):
         perform(stage, AddFinalizer(), seen)
+
+
+def test_the_volume_of_another_namespaces_claim_is_not_touched_whatever_the_plan_says(stage: World) -> None:
+    theirs = stage.all("PersistentVolume")["pv-data"]
+    theirs["spec"]["claimRef"]["namespace"] = "elsewhere"
+    (stored,) = stage.put(theirs)
+
+    perform(stage, SetReclaim("pv-data", "uid-pv", "uid-data", Reclaim.RETAIN))
+
+    assert stage.all("PersistentVolume")["pv-data"] == stored

@@ -51,8 +51,10 @@ class Crashing:
         self._client = client
         self.writes = 1_000_000
         self.written: list[str] = []
+        self.delay: Callable[[], None] = lambda: None  # before each answer
 
     def get(self, path: str, params: Any = None, *, timeout_s: float | None = None) -> Json:
+        self.delay()
         if self.writes < 0:
             raise Crash("gone")
         return self._client.get(path, params, timeout_s=timeout_s)
@@ -72,6 +74,7 @@ class Crashing:
     def _write(self, verb: str, path: str, send: Callable[[], Json]) -> Json:
         if self.writes < 0:
             raise Crash("gone")
+        self.delay()
         self.written.append(f"{verb} {path.rpartition('/namespaces/')[2] or path}")
         answer = send()
         self.writes -= 1
@@ -150,6 +153,11 @@ class World:
 
     def run(self) -> None:
         """The caches see everything, and whatever is in line is reconciled."""
+        self.see()
+        self.controller.run_ready()
+
+    def see(self) -> None:
+        """The caches see everything, as also while another replica leads."""
         for informer, kind in (
             (self.caches.instances, "DatabaseInstance"),
             (self.caches.claims, "PersistentVolumeClaim"),
@@ -159,7 +167,6 @@ class World:
             projection: Any = informer.resource.projection
             items = [projection.convert(one) for one in self.api.objects.all(kind).values()]
             informer.replace(items, str(self.api.objects.version), keep=())
-        self.controller.run_ready()
 
     def settle(self, rounds: int = 12) -> None:
         """Let the controller and everybody else work until nothing changes any more."""
@@ -202,6 +209,7 @@ class World:
         used = {
             volume["persistentVolumeClaim"]["claimName"]
             for pod in self.all("Pod").values()
+            if pod["spec"].get("nodeName")
             for volume in pod["spec"]["volumes"]
         }
         for name, one in self.all("PersistentVolumeClaim").items():

@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from controllers.pod_ip.plan import Situation, StatefulSetFacts, carries
+from controllers.pod_ip.plan import Situation, StatefulSetFacts, carries, is_live
 from webhook.addresses.address import Address
 from webhook.addresses.facts import Phase, PodOwner, PoolFacts, ReservationFacts
 from webhook.addresses.keys import key_of
@@ -85,5 +85,6 @@ def situation(found: ReservationFacts | None, *pods: Carrier, **fields: Any) -> 
         carriers=tuple(pod for pod in pods if carries(pod, address)),
         kin=tuple(pod for pod in pods if found is not None and pod.marks.key == found.key),
         bound=next((pod for pod in pods if found is not None and pod.uid == found.bound_uid), None),
+        namesake=next((pod for pod in pods if found is not None and found.pod_name == pod.name and is_live(pod)), None),
     )
     return attrs.evolve(base, **fields)

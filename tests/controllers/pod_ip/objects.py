@@ -8,7 +8,7 @@ from typing import Any
 
 from controllers.pod_ip.resources import pools_resource
 from webhook.addresses.address import Address
-from webhook.addresses.facts import PoolFacts
+from webhook.addresses.facts import PodOwner, PoolFacts
 from webhook.addresses.keys import key_of, ordinal_of
 from webhook.objects.meta import format_time
 
@@ -81,9 +81,10 @@ def reservation(
     """An AddressReservation."""
     found = Address.parse(address)
     kind, _, owner_name = owner.partition("/")
-    ordinal = ordinal_of(kind, pod_name)
+    ordinal = ordinal_of(PodOwner(kind, owner_name, ""), pod_name)
     spec: Json = {"ip": found.text, "reservationKey": key, "requestUID": "request-1", "namespace": "shop", "holder": "other"}
-    spec |= {"podName": pod_name, "owner": {"kind": kind, "name": owner_name, "uid": f"uid-{owner_name}"}}
+    spec |= {"podName": pod_name}
+    spec |= {"owner": {"kind": kind, "name": owner_name, "uid": f"uid-{owner_name}"}} if kind else {}
     spec |= {} if ordinal is None else {"ordinal": ordinal}
     metadata = {"name": found.name, "creationTimestamp": at(age_s)}
     return {"apiVersion": API_VERSION, "kind": "AddressReservation", "metadata": metadata, "spec": spec, "status": status}

@@ -17,6 +17,7 @@ from controllers.runtime.resource import Params
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
 from tests.controllers.pod_ip.objects import ONE, Json, bound
+from webhook.addresses.network import Network
 from webhook.addresses.policy import AddressPolicy
 from webhook.admission.draft import Draft
 from webhook.admission.review import AdmissionRequest
@@ -129,6 +130,7 @@ class Scene:
         self.client = client
         self.interposed = Interposed(client)
         self.policy = policy
+        self.network = Network()
         self.sources = Sources(
             self._informer(pods_resource(addressed=True)),
             self._informer(reservations_resource()),
@@ -146,6 +148,7 @@ class Scene:
             self.clock,
             self._refuse_death,
             leadership=self.lease,
+            network=lambda: self.network,
         )
         self.sync()
 

@@ -33,7 +33,7 @@ from webhook.addresses.effects import Allocated, Exhausted
 from webhook.addresses.facts import Asked, Phase
 from webhook.addresses.marks import Marks
 from webhook.clock import Deadline
-from webhook.errors import Unavailable
+from webhook.errors import AdmissionError, Misconfigured, Unavailable
 from webhook.telemetry import Telemetry
 
 NONE = Marks(asks=True)
@@ -284,10 +284,37 @@ def test_a_list_that_fails_is_an_outage_and_no_exhaustion(office: Office) -> Non
 def test_a_refusal_that_is_not_about_the_address_ends_it(office: Office) -> None:
     office.api.always("create", status(403, "Forbidden", "no rule"))
 
-    with pytest.raises(Unavailable, match=r'no address could be reserved for pod "shop/db-0": POST .* 403 no rule'):
+    with pytest.raises(Misconfigured, match=r'no address could be reserved for pod "shop/db-0": POST .* 403 no rule'):
         office.allocate(asked_by_name())
     assert office.api.count("create") == 1
     assert office.posts() == {"failed": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "advice"),
+    [
+        (403, "Forbidden", "needs the role gatehouse-pod-ip of manifests/base/20-rbac.yaml"),
+        (404, "NotFound", "needs the CRDs of manifests/base/10-crd-addresses.yaml"),
+        (422, "Invalid", "the CRDs may be of another release"),
+    ],
+)
+def test_what_no_retry_mends_is_told_at_once_with_what_does(office: Office, code: int, reason: str, advice: str) -> None:
+    office.api.always("create", status(code, reason, "no"))
+
+    with pytest.raises(Misconfigured, match=advice) as raised:
+        office.allocate(asked())
+
+    assert (raised.value.status, raised.value.retry_after_s) == (500, None)
+
+
+@pytest.mark.parametrize("code", [429, 500, 503])
+def test_what_may_pass_is_tried_again_by_the_api_server(office: Office, code: int) -> None:
+    office.api.always("create", status(code))
+
+    with pytest.raises(AdmissionError) as raised:
+        office.allocate(asked())
+
+    assert (raised.value.status, raised.value.retry_after_s) == (503, 1)
 
 
 def test_the_first_family_does_not_outlive_the_second(office: Office) -> None:

@@ -24,7 +24,7 @@ from webhook.addresses.grammar import parse_items
 from webhook.addresses.marks import Marks
 from webhook.addresses.policy import AddressPolicy
 from webhook.clock import Deadline, SystemClock
-from webhook.errors import Unavailable
+from webhook.errors import Misconfigured, Unavailable
 from webhook.telemetry import Telemetry
 
 FIRST = Address.parse("10.0.0.1")
@@ -128,6 +128,13 @@ def test_who_cannot_be_asked_is_unavailable_within_the_time(api: FakeApi, tmp_pa
         assert clock.monotonic_s() - began_s < 4 * LIVE_S
 
 
+def test_who_may_not_ask_is_told_which_right_is_missing(api: FakeApi, tmp_path: Path) -> None:
+    with synced(api, tmp_path) as caches:
+        api.always("get", status(403, "Forbidden", "no rule"))
+        with pytest.raises(Misconfigured, match="needs the role gatehouse-pod-ip"):
+            caches.confirmed(FIRST, soon())
+
+
 def test_nobody_is_asked_when_the_time_is_up(api: FakeApi, tmp_path: Path) -> None:
     with synced(api, tmp_path) as caches:
         api.requests.clear()
@@ -209,6 +216,32 @@ def test_ready_means_that_every_sound_pool_has_been_adopted(api: FakeApi, tmp_pa
 
         assert before is not None and before.startswith("not synced: ")
         assert unadopted == "the leader has not adopted the pods of: web"
+
+
+def test_a_kind_that_the_api_server_does_not_know_any_more_is_not_ready_until_it_is_back(api: FakeApi, tmp_path: Path) -> None:
+    """The CRDs were deleted: the caches keep what they had, and nothing can be reserved."""
+    with synced(api, tmp_path) as caches:
+        before = caches.why_not_ready()
+        for verb in ("list", "watch"):
+            api.always(verb, status(404), RESERVATIONS_PATH)
+        api.end_watches()
+        api.until(lambda: caches.why_not_ready() is not None)
+        gone = caches.why_not_ready()
+        api.behave()
+        api.until(lambda: caches.why_not_ready() is None)
+
+        assert before is None
+        assert gone == "the API server does not have: addressreservations (are the CRDs installed?)"
+
+
+def test_the_status_page_counts_as_free_what_the_network_takes(api: FakeApi, tmp_path: Path) -> None:
+    api.objects.put(address_pool("web", addresses=["10.0.0.1-10.0.0.4"]))
+    for address in ("10.0.0.1", "10.0.0.2"):
+        api.objects.put(reservation(address))
+    with synced(api, tmp_path, AddressPolicy(ranges=parse_items(["10.0.0.2-10.0.0.3"], "x"))) as caches:
+        (pool,) = caches.status()["pools"]
+
+        assert {key: pool[key] for key in ("size", "used", "free")} == {"size": 4, "used": 2, "free": 1}
 
 
 def test_the_status_page_counts_reservations_and_pools(api: FakeApi, tmp_path: Path) -> None:

@@ -37,6 +37,10 @@ def waits(scene: Scene, name: str = "web-1") -> bool:
     return "gatehouse.dev/pod-ip" in gates(scene, name)
 
 
+def told(scene: Scene) -> list[str]:
+    return [one.note for one in scene.heard.said]
+
+
 def full(scene: Scene) -> None:
     """10.0.0.1 is another pod's."""
     (other,) = scene.put(pod("other"))
@@ -363,3 +367,24 @@ def test_an_address_that_nobody_told_us_of_is_found_by_looking_again(scene: Scen
     scene.later(240)
 
     assert (before, waits(scene)) == (True, False)
+
+
+def test_who_cannot_be_served_for_want_of_rights_is_told_so(scene: Scene) -> None:
+    scene.put(waiting_pod(asks=ONE))
+    scene.api.always("create", status(403, "Forbidden", "no rule"))
+
+    scene.run()
+
+    assert waits(scene)
+    assert any("needs the role gatehouse-pod-ip" in message for message in told(scene))
+
+
+def test_a_pod_of_a_pool_that_excludes_everything_is_told_so(scene: Scene) -> None:
+    scene.put(
+        pool("edge", addresses=[ONE], exclude=[ONE], onExhausted="gate"), waiting_pod(labels={"gatehouse.dev/ip-pool": "edge"})
+    )
+
+    scene.run()
+
+    assert waits(scene)
+    assert any('AddressPool "edge" has no address to give' in message for message in told(scene))

@@ -67,7 +67,7 @@ def test_a_scale_up_that_the_cache_has_not_heard_of_is_read_live(scene: Scene) -
 def test_the_addresses_of_a_deleted_set_come_free(scene: Scene) -> None:
     scene.put(stateful_set(), reservation(**OF_DB_0))
     scene.run()
-    scene.later(70)
+    scene.later(130)
 
     scene.drop("StatefulSet", "shop/db")
     scene.run()

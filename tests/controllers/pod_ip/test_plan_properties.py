@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.pod_ip.plan import Action, Cool, Keep, LookAgain, Release, ReportConflict, carries, plan
+from controllers.pod_ip.actions import Action, Cool, Keep, LookAgain, Release, ReportConflict
+from controllers.pod_ip.plan import carries, plan
 from tests.controllers.pod_ip.facts import ADDRESS, NOW_S, OTHER, carrier, pool, reservation, situation
 from webhook.addresses.facts import Phase, ReservationFacts
 from webhook.addresses.marks import Carrier

@@ -11,6 +11,8 @@ from controllers.testing.answers import status as refusal
 from tests.controllers.pod_ip import facts
 from tests.controllers.pod_ip.objects import ONE, TWO, Json, pod, pool, reservation
 from tests.controllers.pod_ip.scene import Scene
+from webhook.addresses.grammar import parse_items
+from webhook.addresses.network import Network, NetworkPool
 from webhook.addresses.ranges import AddressSet, Span
 
 PATCH = "patch /apis/gatehouse.dev/v1alpha1/addresspools/edge/status"
@@ -49,6 +51,14 @@ def test_what_is_excluded_is_not_counted(scene: Scene) -> None:
     scene.run()
 
     assert (said(scene)["size"], said(scene)["used"]) == (9, 0)
+
+
+def test_a_pool_that_excludes_everything_is_not_ready(scene: Scene) -> None:
+    scene.put(pool(addresses=[ONE], exclude=[ONE]))
+
+    scene.run()
+
+    assert (said(scene)["conditions"], said(scene)["size"]) == ({"Ready": "False", "Exhausted": "True"}, 0)
 
 
 def test_a_spec_that_cannot_be_read_is_told_and_gives_nothing(scene: Scene) -> None:
@@ -171,3 +181,42 @@ def test_size_is_what_is_used_and_what_is_free(used: int) -> None:
     status = status_of(facts.pool(), used, True)
 
     assert status.used + status.free == status.size == 10
+
+
+def _takes(*items: str) -> Network:
+    return Network((NetworkPool("ranges", parse_items(items, "x")),), "features.podIP.ranges")
+
+
+def test_what_the_network_refuses_is_not_free(scene: Scene) -> None:
+    scene.network = _takes("10.0.0.2-10.0.0.9")
+    scene.put(pool(), reservation(ONE), reservation(TWO, key="key-2"))
+
+    scene.run()
+
+    # Of 10.0.0.0 and 10.0.0.1, which the network refuses, the second is reserved all the same.
+    assert {word: said(scene)[word] for word in ("size", "used", "free")} == {"size": 10, "used": 2, "free": 7}
+    assert scene.series("gatehouse_address_pool_free") == {"edge": 7.0}
+    assert said(scene)["conditions"]["Exhausted"] == "False"
+
+
+def test_a_pool_of_which_the_network_takes_nothing_more_is_exhausted_and_says_why(scene: Scene) -> None:
+    scene.network = _takes(ONE)
+    scene.put(pool(), reservation(ONE))
+
+    scene.run()
+
+    (_, exhausted) = scene.api.objects.all("AddressPool")["edge"]["status"]["conditions"]
+    assert (said(scene)["free"], exhausted["status"]) == (0, "True")
+    assert exhausted["message"] == "of 10 addresses 1 are reserved, and the network refuses 9"
+
+
+def test_a_network_that_takes_other_addresses_than_before_is_noticed(scene: Scene) -> None:
+    scene.network = _takes(ONE)
+    scene.put(pool())
+    scene.run()
+    before = said(scene)["free"]
+
+    scene.network = _takes("10.0.0.0-10.0.0.4")
+    scene.later(40)
+
+    assert (before, said(scene)["free"]) == (1, 5)

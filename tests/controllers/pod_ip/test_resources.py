@@ -78,12 +78,19 @@ def test_what_is_written_is_read_back() -> None:
     )
 
 
-def test_reservations_are_found_by_key_owner_and_pod() -> None:
+def test_reservations_are_found_by_key_owner_pod_and_name() -> None:
     facts = reservation_from_object(reservation(status={"podUID": "p1"}))
 
     found = {name: tuple(index(facts)) for name, index in reservations_resource().indexes.items()}
 
-    assert found == {"key": (KEY,), "owner": ("set-1",), "pod": ("p1",)}
+    assert found == {"key": (KEY,), "owner": ("set-1",), "pod": ("p1",), "name": ("shop/web-0",)}
+
+
+@pytest.mark.parametrize(("metadata", "deleting"), [({}, False), ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, True)])
+def test_a_reservation_that_a_finalizer_keeps_is_known_to_be_going(metadata: dict[str, str], deleting: bool) -> None:
+    found = reservation()
+
+    assert reservation_from_object(found | {"metadata": found["metadata"] | metadata}).deleting is deleting
 
 
 # -- pools

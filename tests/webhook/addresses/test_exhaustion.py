@@ -73,7 +73,8 @@ def test_a_last_owner_is_one() -> None:
 
 
 def test_an_empty_set_is_no_matter_of_replicas() -> None:
-    assert exhaustion_message(Exhausted(4, 0), asked()) == 'AddressPool "edge" has no IPv4 address'
+    assert exhaustion_message(Exhausted(4, 0), asked()) == 'AddressPool "edge" has no IPv4 address to give'
+    assert exhaustion_message(Exhausted(0, 0), asked()) == 'AddressPool "edge" has no address to give'
 
 
 def test_addresses_beyond_the_cap_are_still_one_sentence() -> None:

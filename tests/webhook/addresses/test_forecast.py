@@ -135,6 +135,25 @@ def test_a_pool_that_cannot_be_read_has_no_number() -> None:
     assert told(workload(template=asking(), replicas=9), {"three": broken}.get) == []
 
 
+BY_HAND = {"annotations": {"cni.projectcalico.org/ipAddrs": '["10.9.9.9"]'}}
+
+
+def refused_by_hand(template: Json, refuses: bool = True) -> list[str]:
+    obj = workload(template=template)
+    kind = workload_of(obj)
+    assert kind is not None
+    return [one.message for one in forecast(kind, obj, kind.pod(obj), POOLS.get, refuses_by_hand=refuses)]
+
+
+def test_an_address_by_hand_in_a_template_is_told_to_be_refused() -> None:
+    assert refused_by_hand(BY_HAND) == [
+        "its pods will be refused: annotation cni.projectcalico.org/ipAddrs in spec.template.metadata.annotations gives an "
+        "address by hand; ask with a label allocatable-ips or gatehouse.dev/ip-pool"
+    ]
+    assert refused_by_hand(BY_HAND, refuses=False) == []
+    assert refused_by_hand({"annotations": {"cni.projectcalico.org/ipAddrs": "none"}}) == []
+
+
 def test_a_change_of_what_is_told_is_news_and_nothing_else_is() -> None:
     kind = workload_of(workload())
     assert kind is not None

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.webhook.addresses.strategies import CALM
+from webhook.addresses.facts import PodOwner
 from webhook.addresses.keys import key_of, key_of_request, ordinal_of
 
 
@@ -48,27 +49,32 @@ def test_any_text_makes_a_key(uid: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("owner_kind", "pod_name", "ordinal"),
+    ("kind", "name", "pod_name", "ordinal"),
     [
-        ("StatefulSet", "web-0", 0),
-        ("StatefulSet", "web-7", 7),
-        ("StatefulSet", "web-10", 10),
-        ("StatefulSet", "web-1-2", 2),
-        ("StatefulSet", "web-2147483647", 2147483647),
-        ("StatefulSet", "web-2147483648", None),
-        ("StatefulSet", "web-" + "9" * 5000, None),
-        ("StatefulSet", "web-01", None),
-        ("StatefulSet", "web--1", 1),
-        ("StatefulSet", "web-", None),
-        ("StatefulSet", "web", None),
-        ("StatefulSet", "-1", None),
-        ("StatefulSet", "", None),
-        ("StatefulSet", "web-٣", None),
-        ("StatefulSet", "web-1\n", None),
-        ("ReplicaSet", "web-1", None),
-        ("Job", "web-1", None),
-        ("", "web-1", None),
+        ("StatefulSet", "web", "web-0", 0),
+        ("StatefulSet", "web", "web-7", 7),
+        ("StatefulSet", "web", "web-10", 10),
+        ("StatefulSet", "web-1", "web-1-2", 2),
+        ("StatefulSet", "web", "web-2147483647", 2147483647),
+        ("StatefulSet", "web", "web-2147483648", None),
+        ("StatefulSet", "web", "web-" + "9" * 5000, None),
+        ("StatefulSet", "web", "web-01", None),
+        ("StatefulSet", "web", "web--1", None),
+        ("StatefulSet", "web", "web-", None),
+        ("StatefulSet", "web", "web", None),
+        ("StatefulSet", "", "-1", None),
+        ("StatefulSet", "", "", None),
+        ("StatefulSet", "web", "web-٣", None),
+        ("StatefulSet", "web", "web-1\n", None),
+        ("ReplicaSet", "web", "web-1", None),
+        ("Job", "web", "web-1", None),
+        ("", "", "web-1", None),
     ],
 )
-def test_an_ordinal_is_the_number_that_a_stateful_set_gave(owner_kind: str, pod_name: str, ordinal: int | None) -> None:
-    assert ordinal_of(owner_kind, pod_name) == ordinal
+def test_an_ordinal_is_the_number_that_a_stateful_set_gave(kind: str, name: str, pod_name: str, ordinal: int | None) -> None:
+    assert ordinal_of(PodOwner(kind, name, "uid"), pod_name) == ordinal
+
+
+@pytest.mark.parametrize("pod_name", ["other-1", "web-1-1", "we-1", "Web-1", "debug-web-1"])
+def test_a_pod_that_only_names_a_set_as_its_owner_is_no_ordinal_of_it(pod_name: str) -> None:
+    assert ordinal_of(PodOwner("StatefulSet", "web", "uid"), pod_name) is None

@@ -30,7 +30,12 @@ def matching(service: str, labels: dict[str, str], namespace: dict[str, str] | N
         selectors = (Selector.from_object(one) for one in (entry.object_selector, entry.namespace_selector))
         return all(selector.matches(which) for selector, which in zip(selectors, (labels, inside), strict=True))
 
-    return [entry.suffix for entry in by_name(service).entries_with(ON) if matches(entry)]
+    return [entry.suffix for entry in by_name(service).entries_with(ON) if brings_pods(entry) and matches(entry)]
+
+
+def brings_pods(entry: Entry) -> bool:
+    """Bindings come by a registration of their own."""
+    return entry.matches[0].resource == "pods"
 
 
 def test_nothing_is_registered_unless_it_is_on() -> None:
@@ -80,8 +85,14 @@ def test_the_registrations_say_what_a_call_may_do() -> None:
         assert (one["failurePolicy"], one["timeoutSeconds"], one["sideEffects"]) == ("Fail", 10, "NoneOnDryRun")
         assert (one["matchPolicy"], one["reinvocationPolicy"]) == ("Equivalent", "IfNeeded")
         assert one["rules"][0]["apiGroups"] == [""]  # "core" is no group: such a rule never matches a pod
+    *judged, bindings = validating["webhooks"]
     for one in validating["webhooks"]:
         assert (one["failurePolicy"], one["timeoutSeconds"], one["sideEffects"]) == ("Fail", 5, "None")
+    assert [(rule["resources"], rule["operations"]) for rule in bindings["rules"]] == [
+        (["pods/binding"], ["CREATE"]),
+        (["bindings"], ["CREATE"]),
+    ]
+    for one in judged:
         assert [rule["operations"] for rule in one["rules"]] == [["CREATE", "UPDATE"], ["UPDATE"]]
         assert {name for condition in one["matchConditions"] for name in [condition["name"]]} >= {"touches-a-fixed-address"}
 
@@ -112,8 +123,18 @@ def test_two_names_of_a_path_share_one_limit_of_reviews() -> None:
     assert len(names) == sum(1 + len(service.aliases) for service in SERVICES)
 
 
+def test_bindings_come_only_with_something_of_a_fixed_address() -> None:
+    bindings = by_name("pod-ip-check").entries_with(ON)[-1]
+
+    assert [name for name, _ in bindings.match_conditions] == ["brings-a-fixed-address"]
+    assert all(
+        key in bindings.match_conditions[0][1] for key in ("allocated-ip", "ipAddrs", "ipAddrsNoIpam", "reservation-key")
+    )
+
+
 def test_where_we_run_elsewhere_than_with_the_system_our_own_pods_are_left_out() -> None:
     elsewhere = attrs.evolve(ON, home="guards")
 
     for entry in by_name("pod-ip-check").entries_with(elsewhere):
-        assert entry.match_conditions[0][0] == "not-our-own"
+        if brings_pods(entry):
+            assert entry.match_conditions[0][0] == "not-our-own"

@@ -77,10 +77,28 @@ def test_the_reservation_says_whom_it_is_for() -> None:
 def test_an_ordinal_is_known_by_its_name_and_owner() -> None:
     known = StaticAddresses([EDGE])
 
-    give(pod(name="db-7", ownerReferences=[OWNER | {"kind": "StatefulSet"}]), known)
+    give(pod(name="db-7", ownerReferences=[OWNER | {"kind": "StatefulSet", "name": "db"}]), known)
 
     (made,) = known.api.values()
     assert (made.key, made.pod_name, made.ordinal) == (key_of("shop", "uid-web", "db-7"), "db-7", 7)
+
+
+def test_an_owner_that_no_reservation_could_name_is_told_so() -> None:
+    known = StaticAddresses([EDGE])
+
+    verdict, _ = give(pod(ownerReferences=[OWNER | {"uid": "u" * 129}]), known)
+
+    assert verdict.denial is not None and verdict.denial.code == 422
+    assert "the uid of its owner has 129 characters: a reservation takes at most 128" in verdict.denial.message
+    assert known.effects == []
+
+
+def test_a_label_that_is_no_label_keeps_no_reservation_from_being_made() -> None:
+    known = StaticAddresses([EDGE])
+
+    give(pod(labels={"gatehouse.dev/ip-pool": "edge", "app": "w" * 64, "k8s-app": "web"}), known)
+
+    assert [made.app for made in known.api.values()] == ["web"]
 
 
 def test_an_owner_that_does_not_control_it_is_none() -> None:
@@ -121,6 +139,37 @@ def test_a_pod_that_is_brought_again_keeps_what_it_has() -> None:
     assert [type(effect) for effect in known.effects] == [Carriers, Claim]
 
 
+def test_a_dump_that_is_applied_again_is_told_what_becomes_of_its_own_address() -> None:
+    known = StaticAddresses([EDGE])
+    _, got = give(pod(), known)
+    dump = {"metadata": dict(got["metadata"], name="web-x"), "spec": {}}
+    known.api.clear()
+    known.cache.clear()
+
+    verdict, again = give(dump, known, "u-2")
+
+    assert address_of(again) == "10.0.0.1"
+    assert verdict.warnings == (
+        "pod shop/web-x: it came with the key of an earlier pod or of none (restored from a backup), "
+        "and has 10.0.0.1 under one of its own",
+    )
+
+
+def test_a_name_whose_address_went_to_somebody_else_is_told_so() -> None:
+    known = StaticAddresses([EDGE])
+    _, got = give(pod(name="web"), known)
+    taken = reservation("10.0.0.1", key="other", pod_name="other")
+    known.api[taken.address] = known.cache[taken.address] = taken
+
+    verdict, again = give({"metadata": got["metadata"], "spec": {}}, known, "u-2")
+
+    assert address_of(again) == "10.0.0.2"
+    assert (
+        "it came with the address 10.0.0.1, which it had before and nobody kept for it, and gets 10.0.0.2"
+        in verdict.warnings[0]
+    )
+
+
 def test_its_marks_are_believed_once_only() -> None:
     known = StaticAddresses([EDGE])
     _, got = give(pod(), known)
@@ -131,7 +180,7 @@ def test_its_marks_are_believed_once_only() -> None:
 
     assert verdict.reason is Reason.ADDRESS_ALLOCATED
     assert address_of(other) == "10.0.0.2"
-    assert "it came with the address 10.0.0.1 of another pod" in verdict.warnings[0]
+    assert "it came with the address 10.0.0.1 of another or an earlier pod" in verdict.warnings[0]
 
 
 def test_the_marks_of_a_pod_that_runs_are_a_copy() -> None:

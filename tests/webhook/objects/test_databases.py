@@ -80,6 +80,11 @@ def test_the_label_makes_a_claim_ones_own_whoever_owns_it() -> None:
     [
         ("data-db-0", True),
         ("data-db-12", True),
+        ("data-db-2147483647", True),
+        ("data-db-2147483648", False),
+        ("data-db-20240101120000", False),
+        ("data-db-007", False),
+        ("data-db-00", False),
         ("data-db-", False),
         ("data-db-0x", False),
         ("data-db-\u0663", False),
