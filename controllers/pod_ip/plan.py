@@ -303,12 +303,19 @@ def _unheld(situation: Situation, reservation: ReservationFacts, now_s: float, p
         if released_s is None or released_s > now_s + cools_s:
             return (Cool(reservation, Cause.COOLED),)
         return _after(max(wait_s, cools_s - ago_s(released_s)), Release(reservation, Cause.COOLED))
-    used = reservation.phase is Phase.BOUND or any(belongs(one, reservation) for one in situation.carriers)
+    used = reservation.phase is Phase.BOUND or any(_came_for(one, reservation) for one in situation.carriers)
     if not used:
         wait_s = max(wait_s, unseen_s(reservation.created_s, situation.known_s))
     cause = _cause(situation, used, lingers)
     cools = cools_s > 0 and (used or lingers or claimed)
     return _after(wait_s, Cool(reservation, cause) if cools else Release(reservation, cause))
+
+
+def _came_for(carrier: Carrier, reservation: ReservationFacts) -> bool:
+    """Whether *carrier* is the pod that *reservation* was made for, and no earlier one of its name, which a cache may still
+    have. Both times are the API server's.
+    """
+    return belongs(carrier, reservation) and carrier.created_s >= reservation.created_s
 
 
 def _terms(pool: PoolFacts | None, policy: AddressPolicy) -> tuple[float, float]:

@@ -34,6 +34,13 @@ def test_what_was_claimed_stays_for_the_expiry_after_the_claim_was_first_seen_ho
     assert action.seconds >= 110.0
 
 
+def test_an_earlier_pod_of_the_name_that_a_cache_still_has_is_no_proof_that_the_new_create_has_ended() -> None:
+    """It finished and is gone; its successor's reservation is a moment old, and its create on the way."""
+    found = reservation(created_s=NOW_S - 1)
+
+    assert planned(found, known_s=1.0, carriers=(carrier(phase="Succeeded", created_s=NOW_S - 90),)) == LookAgain(119.0)
+
+
 def test_a_claim_without_a_time_is_timed_as_well() -> None:
     assert planned(bound(carrier(), claim="request-2"), claim_known_s=50.0) == LookAgain(70.0)
 

@@ -129,7 +129,7 @@ def test_a_finished_or_evicted_pod_gives_its_address_back(phase: str) -> None:
 def test_a_pod_that_finished_before_it_was_bound_gives_its_address_back_at_once() -> None:
     found = reservation(created_s=NOW_S - 3)
 
-    assert planned(found, carrier(phase="Succeeded")) == Release(found, Cause.POD_FINISHED)
+    assert planned(found, carrier(phase="Succeeded", created_s=NOW_S - 3)) == Release(found, Cause.POD_FINISHED)
 
 
 def test_a_finished_pod_does_not_free_what_a_live_one_carries() -> None:
