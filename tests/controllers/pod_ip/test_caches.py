@@ -24,6 +24,7 @@ from webhook.addresses.grammar import parse_items
 from webhook.addresses.marks import Marks
 from webhook.addresses.policy import AddressPolicy
 from webhook.clock import Deadline, SystemClock
+from webhook.cluster import PodFacts
 from webhook.errors import Misconfigured, Unavailable
 from webhook.telemetry import Telemetry
 
@@ -36,13 +37,18 @@ def api() -> Iterator[FakeApi]:
         yield server
 
 
-@contextmanager
-def followed(api: FakeApi, folder: Path, policy: AddressPolicy = AddressPolicy()) -> Iterator[AddressCaches]:
+def unstarted(api: FakeApi, folder: Path, policy: AddressPolicy = AddressPolicy()) -> tuple[AddressCaches, Informer[PodFacts]]:
+    """The caches, and that of the pods beside them."""
     clock, telemetry = FakeClock(auto_advance=True), Telemetry()
     path = api.kubeconfig(folder)
     client, writes = (RestClient.from_kubeconfig(path, telemetry, SystemClock()) for _ in range(2))
     pods = Informer(pods_resource(addressed=True), client, telemetry, clock, refuse_death)
-    caches = AddressCaches(client, writes, pods, policy, "replica-b", telemetry, clock, refuse_death)
+    return AddressCaches(client, writes, pods, policy, "replica-b", telemetry, clock, refuse_death), pods
+
+
+@contextmanager
+def followed(api: FakeApi, folder: Path, policy: AddressPolicy = AddressPolicy()) -> Iterator[AddressCaches]:
+    caches, pods = unstarted(api, folder, policy)
     pods.start()
     caches.start()
     try:
@@ -207,15 +213,20 @@ def test_calico_without_a_pool_has_no_address_whatever_the_configuration_says(ap
 def test_ready_means_that_every_sound_pool_has_been_adopted(api: FakeApi, tmp_path: Path) -> None:
     api.objects.put(address_pool("web", adopted=False))
     api.objects.put(address_pool("broken", adopted=False, addresses=["x"]))
-    with followed(api, tmp_path) as caches:
-        before = caches.why_not_ready()
-        api.until(lambda: not caches.waiting())
+    with synced(api, tmp_path) as caches:
         unadopted = caches.why_not_ready()
         api.objects.put(address_pool("web"))
         api.until(lambda: caches.why_not_ready() is None)
 
-        assert before is not None and before.startswith("not synced: ")
         assert unadopted == "the leader has not adopted the pods of: web"
+
+
+def test_nothing_is_ready_before_the_first_lists(api: FakeApi, tmp_path: Path) -> None:
+    caches, _ = unstarted(api, tmp_path)
+
+    why = caches.why_not_ready()
+
+    assert why is not None and why.startswith("not synced: ")
 
 
 def test_a_kind_that_the_api_server_does_not_know_any_more_is_not_ready_until_it_is_back(api: FakeApi, tmp_path: Path) -> None:
