@@ -15,7 +15,7 @@ from controllers.coverage.evictions import Limits
 from controllers.coverage.evictor import Evictor, Writer
 from controllers.coverage.news import News
 from controllers.coverage.owners import Kinship, Reader, owner_key
-from controllers.coverage.plan import FINISHED, GRACE_S
+from controllers.coverage.plan import GRACE_S
 from controllers.coverage.reconciler import Coverage, Known
 from controllers.coverage.reports import Reports
 from controllers.coverage.tally import Tally
@@ -29,6 +29,7 @@ from controllers.runtime.workqueue import LIVE
 from webhook.clock import Clock
 from webhook.cluster import NamespaceFacts, PodFacts, Status
 from webhook.names import INJECT_ENTRIES
+from webhook.objects.pods import FINISHED
 from webhook.sidecars.entries.catalog import Catalog
 from webhook.sidecars.selection import Policy
 from webhook.telemetry import Telemetry

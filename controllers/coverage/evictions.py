@@ -20,8 +20,9 @@ from collections.abc import Sequence
 
 import attrs
 
-from controllers.coverage.plan import FINISHED, Survey
+from controllers.coverage.plan import Survey
 from webhook.cluster import PodFacts, Status
+from webhook.objects.pods import FINISHED
 from webhook.sidecars.wish import SYSTEM_NAMESPACES, Wish
 
 PAUSE_S = 60.0  # between two pods of one owner

@@ -33,11 +33,11 @@ from controllers.runtime.event_series import SERIES_ENDS_AFTER_S
 from webhook.cluster import NamespaceFacts, PodFacts
 from webhook.names import Reason
 from webhook.objects.meta import parse_time_s
+from webhook.objects.pods import FINISHED
 from webhook.sidecars.entries.catalog import Catalog
 from webhook.sidecars.entries.entry import Unfit
 from webhook.sidecars.selection import Policy, asked
 
-FINISHED = ("Succeeded", "Failed")
 # Admission is over when a pod exists. The grace only lets the pods of one rollout come together into one report.
 GRACE_S = 5.0
 SETTLE_S = 10.0

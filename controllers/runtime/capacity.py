@@ -17,8 +17,8 @@ from controllers.runtime.demand import NONE, Demand
 from controllers.runtime.informer import Informer
 from controllers.runtime.store import Change, Deletion
 from webhook.cluster import CapacityFacts, NodeFacts, PodFacts, Status
+from webhook.objects.pods import FINISHED
 
-FINISHED = ("Succeeded", "Failed")
 KEEPS_PODS_AWAY = ("NoSchedule", "NoExecute")
 
 

@@ -100,7 +100,6 @@ _COUNTED = frozenset(("pods", "count/pods", *_COMPUTE, *(f"{part}.{resource}" fo
 # What every container has to state if a quota counts it; for other resources nothing stated is nothing used.
 _TO_BE_STATED = frozenset((CPU, MEMORY, *(f"{part}.{resource}" for part in Part for resource in (CPU, MEMORY))))
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
-_FINISHED = ("Failed", "Succeeded")
 
 
 def matches(quota: ResourceQuota, pod: Mapping[str, Any]) -> bool:
@@ -224,7 +223,7 @@ def usage(pod: Mapping[str, Any]) -> Amounts:
 
 def _usage(pod: Mapping[str, Any], demand: PodResources) -> Amounts:
     used = {"count/pods": _ONE}
-    if meta.text(meta.mapping(pod, "status", ""), "phase", "status") not in _FINISHED:
+    if meta.text(meta.mapping(pod, "status", ""), "phase", "status") not in pods.FINISHED:
         used |= _computed(demand.requests(), demand.limits())
     return used
 
