@@ -10,11 +10,14 @@ KUBECTL   ?= kubectl
 IMAGE     ?= gatehouse:dev
 # One of manifests/overlays, or a kustomization of your own: OVERLAY=../mine
 INSTALLED  = $(if $(OVERLAY),$(if $(wildcard manifests/overlays/$(OVERLAY)),manifests/overlays/$(OVERLAY),$(OVERLAY)),manifests/base)
+# Of the cluster of the tests: KUBERNETES=1.34 takes that one, nothing the newest (tests/cluster/binaries.py).
+KUBERNETES ?=
+VERSIONS   ?= 1.34 1.35 1.36
 # Every warning is an error, in the processes under test as well.
 STRICT := PYTHONDEVMODE=1 PYTHONWARNINGS=error
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format test-server test-apiserver bench soak binary image requirements deploy undeploy manifests schema docs constraints clean
+.PHONY: help run test check format test-server test-apiserver test-versions e2e bench bench-cache bench-creates performance performance-pages soak binary image requirements deploy undeploy manifests schema docs constraints clean
 
 ## help: this text
 help:
@@ -38,7 +41,7 @@ run: $(RUN)/.ready
 
 ## test: everything that needs neither a cluster nor minutes
 test: $(DEV)/.ready
-	$(STRICT) $(DEV)/bin/python -m pytest --ignore=tests/apiserver --ignore=tests/server --ignore=tests/soak
+	$(STRICT) $(DEV)/bin/python -m pytest --ignore=tests/apiserver --ignore=tests/e2e --ignore=tests/server --ignore=tests/soak
 
 ## check: format, lint, types, and the rules of imports and purity
 check: $(DEV)/.ready
@@ -56,20 +59,50 @@ format: $(DEV)/.ready
 test-server: $(DEV)/.ready
 	$(STRICT) $(DEV)/bin/python -m pytest tests/server
 
-## test-apiserver: a real kube-apiserver and controller manager in a network namespace of their own (root, Go; first build: 6-8 min)
+## test-apiserver: a real kube-apiserver and controller manager in a network namespace of their own (root, Go; first build: 6-8 min; KUBERNETES=1.34)
 test-apiserver: $(DEV)/.ready
-	$(STRICT) $(DEV)/bin/python -m pytest tests/apiserver
+	KUBERNETES=$(KUBERNETES) $(STRICT) $(DEV)/bin/python -m pytest tests/apiserver
 
-## soak: the long forms: 2 million requests and inputs, 200 forced changes of leader, 100,000 schedules of addresses (root, Go; about two hours)
+## test-versions: the same against every older Kubernetes that is supported (VERSIONS="1.34 1.35 1.36"; 8 min to build each, once)
+test-versions: $(DEV)/.ready
+	@for version in $(VERSIONS); do echo "Kubernetes $$version ..." && $(MAKE) --no-print-directory test-apiserver KUBERNETES=$$version || exit; done
+
+## e2e: the installation on a cluster with real nodes: image, replicas, pods, chaos (root, Go; E2E_CLUSTER=kind on kind instead)
+e2e: $(DEV)/.ready
+	$(STRICT) E2E_CLUSTER="$(E2E_CLUSTER)" $(DEV)/bin/python -m pytest tests/e2e
+
+## soak: the long forms: 2 million requests and inputs, half an hour of mixed load, 200 forced changes of leader, 100,000 schedules of addresses and the oldest Kubernetes (root, Go; three hours)
 soak: $(DEV)/.ready
 	$(DEV)/bin/python $(PIP) -e .[soak]
 	$(DEV)/bin/python -m pytest tests/soak
 	$(DEV)/bin/python -m tests.soak.elections --changes 200
 	$(DEV)/bin/python -m tests.soak.databases --count 200
+	LONG=1 $(DEV)/bin/python -m pytest $$(grep -l 'apiserver.lengths' tests/apiserver/test_*.py)
+	$(MAKE) --no-print-directory test-versions VERSIONS=1.34
 
-## bench: processor time per admission beside a bare cheroot application (Go; 3 min, SHORT=1 40 s, JSON=FILE writes the figures)
+## bench: what an admission costs beside controller-runtime, Flask and kopf (Go; 8 min; SHORT=1: 1 min, compared with what is committed; JSON=FILE)
 bench: $(DEV)/.ready
-	$(DEV)/bin/python -m tests.bench $(if $(SHORT),--short) $(if $(JSON),--json $(JSON))
+	$(if $(SHORT),,$(DEV)/bin/python $(PIP) -e .[bench])
+	$(DEV)/bin/python -m tests.bench $(if $(SHORT),--short --compare) $(if $(JSON),--json $(JSON))
+
+## bench-cache: watch caches beside client-go's: time to sync, memory, time per event (root, Go; 12 min, SHORT=1: 2 min)
+bench-cache: $(DEV)/.ready
+	$(DEV)/bin/python -m tests.bench.caches $(if $(SHORT),--short) $(if $(JSON),--json $(JSON))
+
+## bench-creates: pod creates at a real API server, without a webhook, with Gatehouse, with the peer (root, Go; 3 min, SHORT=1: 1 min)
+bench-creates: $(DEV)/.ready
+	$(DEV)/bin/python -m tests.bench.creates $(if $(SHORT),--short) $(if $(JSON),--json $(JSON))
+
+## performance: all three, written to docs/performance.json, and the pages that are made from it (root, Go; 25 min on a quiet machine)
+performance: $(DEV)/.ready
+	$(DEV)/bin/python $(PIP) -e .[bench]
+	$(DEV)/bin/python -m tests.bench --write
+	$(DEV)/bin/python -m tests.bench.creates --write
+	$(DEV)/bin/python -m tests.bench.caches --write
+
+## performance-pages: only make the pages again from docs/performance.json
+performance-pages: $(DEV)/.ready
+	@$(DEV)/bin/python -m tests.bench.page
 
 # One build at a time, whoever asks. The same sources, Python and packages give the same bytes (docs/binary.md).
 $(BUILD)/.ready: setup.cfg pyproject.toml release/requirements.txt
@@ -81,17 +114,25 @@ $(BUILD)/.ready: setup.cfg pyproject.toml release/requirements.txt
 
 SHIPPED := $(shell find webhook controllers manifests release -type f ! -name '*.pyc' 2>/dev/null)
 
+# Packages of others that go in: WITH="path/to/own-rule path/to/another". What is in them may have changed, and the last build
+# may have had others: then it is made anew.
+WITH ?=
+ifneq ($(strip $(WITH)$(shell cat dist/with 2>/dev/null)),)
+.PHONY: dist/gatehouse
+endif
+
 dist/gatehouse: $(BUILD)/.ready $(SHIPPED)
 	@echo "building $@ (half a minute) ..."
-	@mkdir -p dist && flock dist $(BUILD)/bin/python -m release.binary $@
+	@mkdir -p dist && flock dist $(BUILD)/bin/python -m release.binary $@ $(WITH)
+	@echo "$(WITH)" > dist/with
 
 dist/gatehouse-image.tar: dist/gatehouse release/image.py
 	@flock dist $(BUILD)/bin/python -m release.image $< $@ $(IMAGE)
 
-## binary: dist/gatehouse, the whole program as one executable file that needs no Python
+## binary: dist/gatehouse, the whole program as one executable file that needs no Python (WITH=path/to/own-rule: with that package in it)
 binary: dist/gatehouse
 
-## image: dist/gatehouse-image.tar, a minimal image around it for containerd and `docker load` (Debian; IMAGE=gatehouse:dev)
+## image: dist/gatehouse-image.tar, a minimal image around it for containerd and `docker load` (Debian; IMAGE=gatehouse:dev; WITH as above)
 image: dist/gatehouse-image.tar
 
 ## requirements: renew release/requirements.txt, the hashes of all that goes into the binary
@@ -114,9 +155,10 @@ undeploy:
 manifests: $(DEV)/.ready
 	@$(DEV)/bin/python -m tests.manifests.webhooks
 
-## docs: renew the tables of docs/sidecars.md from tests/webhook/sidecars/truth.py
+## docs: renew what is generated of docs/: references, diagrams, the picture of the README, the tables of docs/sidecars.md
 docs: $(DEV)/.ready
-	$(DEV)/bin/python -m tests.webhook.sidecars.truth_table
+	@$(DEV)/bin/python -m tests.docs
+	@$(DEV)/bin/python -m tests.webhook.sidecars.truth_table
 
 ## schema: renew webhook/objects/pod_types.json from the API server of tests/cluster (root, Go)
 schema: $(DEV)/.ready
@@ -125,7 +167,7 @@ schema: $(DEV)/.ready
 ## constraints: renew constraints.txt with the newest versions that setup.cfg allows
 constraints:
 	@rm -rf .venv-constraints && $(PYTHON) -m venv .venv-constraints
-	@.venv-constraints/bin/python -m pip --disable-pip-version-check -q install -e .[test,dev,soak,binary]
+	@.venv-constraints/bin/python -m pip --disable-pip-version-check -q install -e .[test,dev,soak,bench,binary]
 	@(head -n 1 constraints.txt; .venv-constraints/bin/python -m pip freeze --exclude-editable) > constraints.new
 	@mv constraints.new constraints.txt && rm -rf .venv-constraints
 

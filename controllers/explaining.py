@@ -17,6 +17,8 @@ import attrs
 
 from controllers.advice import ADVICE
 from controllers.differences import Change, changes
+from controllers.hearing.asking import Answered, Told
+from controllers.hearing.telling import answer_lines, as_json, change_line
 from webhook.admission.draft import Draft
 from webhook.clock import Deadline
 from webhook.cluster import Cluster, NamespaceFacts
@@ -95,16 +97,18 @@ class Explanation:
     refusal: Finding | None  # by an entry
     advice: tuple[tuple[Reason, str], ...]  # what would change it
     bounds: tuple[Complaint, ...] = ()  # what the rules of /validate say of what has become of the pod
+    heard: tuple[Answered, ...] = ()  # what every service says to it, third-party rules included
+    more_advice: tuple[tuple[str, str], ...] = ()  # about that
 
     @property
     def is_refused(self) -> bool:
         """Whether the pod would be refused."""
-        return self.refusal is not None or self._out_of_bounds is not None
+        return self.refusal is not None or self._out_of_bounds is not None or self._refused_elsewhere is not None
 
     @property
     def is_decided(self) -> bool:
         """Whether the server would decide: without the namespace it answers 503, and is asked again."""
-        return self.reason is not Reason.NAMESPACE_UNKNOWN
+        return self.reason is not Reason.NAMESPACE_UNKNOWN and all(one.undecided is None for one in self.heard)
 
     def to_json(self) -> Json:
         """As JSON; null where there is nothing."""
@@ -120,36 +124,56 @@ class Explanation:
             "repairs": [_finding_json(finding) for finding in self.repairs],
             "refusal": _finding_json(self.refusal) if self.refusal else None,
             "bounds": [_complaint_json(one) for one in self.bounds],
-            "advice": [{"reason": reason.value, "text": text} for reason, text in self.advice],
+            "rules": [as_json(one) for one in self.heard],
+            "advice": [{"reason": str(reason), "text": text} for reason, text in (*self.advice, *self.more_advice)],
         }
 
     def to_text(self) -> str:
         """For a person; no line break at the end."""
         heading = f"{self.where}: {self.subject}" if self.where else self.subject
-        breach = None if self.refusal else self._out_of_bounds
-        reason, message = (breach.reason, breach.message) if breach else (self.reason, self.message)
+        reason, message = self._decisive
         verdict = f"{'refused, ' if self.is_refused else '' if self.is_decided else 'not decided, '}{reason}"
         lines = [heading, f"{verdict}: {message}" if message else verdict]
         for title, found in (
             ("who says what (the first that says something counts)", _statement_lines(self.statements)),
             ("entries", map(_search_lines, self.searches)),
-            ("what changes", map(_change_line, self.changes)),
+            ("what changes", map(change_line, self.changes)),
             ("repaired", map(_finding_line, self.repairs)),
             ("refused", map(_finding_line, [self.refusal] if self.refusal else [])),
             ("out of bounds: refused", (_complaint_line(one) for one in self.bounds if one.mode is Mode.DENY)),
             ("out of bounds: warnings", (_complaint_line(one) for one in self.bounds if one.mode is Mode.WARN)),
             ("what would refuse it", (_finding_line(one) for one in self.findings if one.reason in _FORECASTS)),
             ("warnings", (_finding_line(one) for one in self.findings if one.reason not in _FORECASTS)),
-            ("what would change it", (f"  {reason}: {text}" for reason, text in self.advice)),
         ):
             block = list(found)
             if block:
                 lines += ["", title, *block]
+        above = "\n".join(lines)
+        for one in self.heard:
+            lines += ["", *answer_lines(one, above)]
+        if advice := (*self.advice, *self.more_advice):
+            lines += ["", "what would change it", *(f"  {reason}: {text}" for reason, text in advice)]
         return "\n".join(lines)
 
     @property
     def _out_of_bounds(self) -> Complaint | None:
         return next((one for one in self.bounds if one.mode is Mode.DENY), None)
+
+    @property
+    def _refused_elsewhere(self) -> Told | None:
+        """What a rule says that is about neither sidecars nor bounds."""
+        return next((one.refusal[1] for one in self.heard if one.refusal is not None), None)
+
+    @property
+    def _decisive(self) -> tuple[str, str]:
+        """The reason and the message that come first."""
+        breach = None if self.refusal else self._out_of_bounds or self._refused_elsewhere
+        if breach is not None:
+            return str(breach.reason), breach.message
+        missing = next((one.undecided for one in self.heard if one.undecided is not None), None)
+        if missing is not None and self.reason is not Reason.NAMESPACE_UNKNOWN and self.refusal is None:
+            return missing.service, missing.why
+        return str(self.reason), self.message
 
 
 def explain(
@@ -259,13 +283,6 @@ def _search_lines(search: Search) -> str:
             said = f"found in ConfigMap {search.source}, key {search.key}, revision {search.revision}"
             said += "; its newest version is broken, this one stays in force:" if search.faults else ""
     return "\n".join([f"  {search.name}: {said}", *(f"    {fault}" for fault in search.faults)])
-
-
-def _change_line(change: Change) -> str:
-    sign = {"added": "+", "removed": "-"}.get(change.action, "~")
-    details = f": {', '.join(change.details)}" if change.details else ""
-    field = f"  ({change.field})" if change.field else ""
-    return f"  {sign} {change.what} {change.name}{field}{details}"
 
 
 def _finding_line(finding: Finding) -> str:

@@ -8,15 +8,15 @@ of one never holds back the others. Main thread, except what is read for the sta
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from controllers.config.document import Configuration
-from controllers.coverage.tally import Tally
-from controllers.database_instance.deletions import Deletions
 from controllers.facts import ADDRESS_LIMITS, WatchedFacts
 from controllers.led import Surroundings, led_controllers
 from controllers.probes import Check
+from controllers.runtime.controller import Controller
 from controllers.runtime.election import Candidate, Timing
 from controllers.runtime.elector import Elector, make_identity
 from controllers.runtime.events import EventRecorder
@@ -29,6 +29,10 @@ from webhook.names import APP_LABEL, PROJECT
 from webhook.objects.meta import Json
 from webhook.sidecars.selection import Policy
 from webhook.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from controllers.coverage.tally import Tally
+    from controllers.database_instance.deletions import Deletions
 
 log = get_log("leading")
 
@@ -74,26 +78,34 @@ class Leading:
         leadership: Leadership = self._elector.guard if self._elector else Unguarded()
         elector = self._elector
         announcer = self._recorder.only_while(elector.is_leading) if elector else self._recorder
-        covers = config.features.sidecar.enabled and config.controllers.coverage.enabled
-        self.tally = Tally(telemetry) if covers else None
+        self.tally = _tally(config, telemetry)
         self._addresses = self._writes
         if facts.addresses is not None:
             self._addresses = RestClient.auto(connection.kubeconfig, telemetry, clock, ADDRESS_LIMITS)
         writes = (self._writes, self._addresses)
-        self.deletions = Deletions(telemetry, clock) if facts.databases is not None else None
+        self.deletions = _deletions(telemetry, clock) if facts.databases is not None else None
         given = Surroundings(
             config, policy, facts, *writes, announcer, self.tally, telemetry, clock, on_death, leadership, self.deletions
         )
-        self._controllers = tuple(led_controllers(given))
+        self._others = None if facts.plugins is None else RestClient.auto(connection.kubeconfig, telemetry, clock, limits)
+        of_others: list[tuple[Controller, bool]] = []
+        if facts.plugins is not None and self._others is not None:
+            of_others += facts.plugins.controllers(self._others, announcer, leadership)
+        led = (*led_controllers(given), *(controller for controller, is_led in of_others if is_led))
+        self._everywhere = tuple(controller for controller, is_led in of_others if not is_led)  # on each replica
+        self._controllers = (*led, *self._everywhere)
         if self._elector is not None:
-            self._elector.lead(*self._controllers)
+            self._elector.lead(*led)
 
     def parts(self) -> list[Part]:
         """In the order in which they start; led work ends, and the lease is released, before anything else stops."""
         recorder = Part("events", self._recorder.start, self._stop_recorder, self._recorder.is_alive)
         if self._elector is None:
             return [recorder, Part("controllers", self._start_unguarded, self._stop_unguarded, self._controllers_alive)]
-        return [recorder, Part("elector", self._elector.start, self._stop_elector, self._elector.is_alive)]
+        parts = [recorder, Part("elector", self._elector.start, self._stop_elector, self._elector.is_alive)]
+        if self._everywhere:
+            parts.insert(1, Part("controllers", self._start_everywhere, self._stop_everywhere, self._everywhere_alive))
+        return parts
 
     def live_checks(self) -> Mapping[str, Check]:
         """Checks of /healthz: a leader that no longer renews, a controller that has stopped working."""
@@ -115,20 +127,26 @@ class Leading:
     # -- inside
 
     def _start_unguarded(self) -> None:
-        if self._controllers:
+        if len(self._controllers) > len(self._everywhere):
             log.warning("led controllers run unguarded: set leaderElection.enabled for more than one replica")
         for controller in self._controllers:
             controller.start()
 
     def _stop_unguarded(self, deadline: Deadline) -> None:
-        for controller in self._controllers:
-            controller.signal_stop()
-        for controller in self._controllers:
-            if not controller.stop(deadline):
-                log.warning("a controller did not end in time", controller=controller.name)
+        _stop(self._controllers, deadline)
 
     def _controllers_alive(self) -> bool:
         return all(controller.is_alive() for controller in self._controllers)
+
+    def _start_everywhere(self) -> None:
+        for controller in self._everywhere:
+            controller.start()
+
+    def _stop_everywhere(self, deadline: Deadline) -> None:
+        _stop(self._everywhere, deadline)
+
+    def _everywhere_alive(self) -> bool:
+        return all(controller.is_alive() for controller in self._everywhere)
 
     def _stop_elector(self, deadline: Deadline) -> None:
         assert self._elector is not None
@@ -144,6 +162,32 @@ class Leading:
         self._reports.close()
         self._writes.close()
         self._addresses.close()
+        if self._others is not None:
+            self._others.close()
+
+
+def _stop(controllers: Sequence[Controller], deadline: Deadline) -> None:
+    for controller in controllers:
+        controller.signal_stop()
+    for controller in controllers:
+        if not controller.stop(deadline):
+            log.warning("a controller did not end in time", controller=controller.name)
+
+
+def _tally(config: Configuration, telemetry: Telemetry) -> Tally | None:
+    """What coverage counts in; None = nobody asks for it."""
+    if not (config.features.sidecar.enabled and config.controllers.coverage.enabled):
+        return None
+    from controllers.coverage.tally import Tally
+
+    return Tally(telemetry)
+
+
+def _deletions(telemetry: Telemetry, clock: Clock) -> Deletions:
+    """What is remembered of databases that are being deleted."""
+    from controllers.database_instance.deletions import Deletions
+
+    return Deletions(telemetry, clock)
 
 
 def own_namespace() -> str:

@@ -14,6 +14,9 @@ import attrs
 
 from controllers.database_instance.resources import claim_of, instance_facts_from_object, stateful_set_of
 from controllers.database_instance.values import Workload
+from controllers.pod_ip.paths import API_VERSION as ADDRESSES_VERSION
+from controllers.pod_ip.plan import StatefulSetFacts
+from controllers.pod_ip.resources import pool_from_object, reservation_from_object, stateful_set_from_object
 from controllers.runtime.errors import UndecodableObject
 from controllers.runtime.projection import node_facts_from_object, pod_facts_from_object
 from controllers.runtime.projection_cluster import (
@@ -23,6 +26,7 @@ from controllers.runtime.projection_cluster import (
     quota_from_object,
 )
 from controllers.sidecars.copies import read as read_entries
+from webhook.addresses.facts import POOL_KIND, RESERVATION_KIND, PoolFacts, ReservationFacts
 from webhook.cluster import NamespaceFacts, NodeFacts, PodFacts
 from webhook.objects import databases
 from webhook.objects.databases import ClaimFacts, InstanceFacts
@@ -34,6 +38,7 @@ from webhook.objects.votes import VotePolicy
 from webhook.sidecars.entries.catalog import Reading
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
+NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"  # kubernetes.io/docs: well-known labels
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int]  # mtime in ns, size, inode: what changes when a file is written
@@ -77,12 +82,22 @@ def read_file(path: Path, stamp: Stamp, policy: VotePolicy) -> File:
     for document in objects(documents):
         where = f"{path}:{document.line}"
         try:
-            facts = _facts(document.value, policy)
+            found += (Placed(where, facts) for facts in facts_of(document.value, policy))
         except UndecodableObject as error:
             raise LocalError(f"{where}: {error}") from error
-        if facts is not None:
-            found.append(Placed(where, facts))
     return File(stamp, tuple(found))
+
+
+def facts_of(value: Any, policy: VotePolicy) -> list[Facts]:
+    """What rules know of an object, once for each cache that would have it; [] of a kind that no rule reads.
+
+    Raises UndecodableObject.
+    """
+    facts = _facts(value, policy)
+    found: list[Facts] = [] if facts is None else [facts]
+    if isinstance(facts, Workload):
+        found.append(stateful_set_from_object(value))
+    return found
 
 
 Facts = (
@@ -94,7 +109,10 @@ Facts = (
     | ResourceQuota
     | InstanceFacts
     | ClaimFacts
-    | Workload  # StatefulSets
+    | Workload  # StatefulSets, as databases know them
+    | StatefulSetFacts  # and as fixed addresses do
+    | PoolFacts
+    | ReservationFacts
 )
 
 
@@ -108,7 +126,7 @@ def _facts(value: Any, policy: VotePolicy) -> Facts | None:
         case "v1", "Pod":
             return pod_facts_from_object(obj)
         case "v1", "Namespace":
-            return namespace_facts_from_object(obj)
+            return namespace_of(obj)
         case "v1", "ConfigMap":
             return read_entries(config_map_facts_from_object(obj))
         case "v1", "LimitRange":
@@ -121,7 +139,17 @@ def _facts(value: Any, policy: VotePolicy) -> Facts | None:
             return stateful_set_of(obj)
         case databases.API_VERSION, databases.KIND:
             return instance_facts_from_object(obj)
+        case version, kind if version == ADDRESSES_VERSION and kind == POOL_KIND:
+            return pool_from_object(obj)
+        case version, kind if version == ADDRESSES_VERSION and kind == RESERVATION_KIND:
+            return reservation_from_object(obj)
     return None
+
+
+def namespace_of(obj: Json) -> NamespaceFacts:
+    """A Namespace of a file with the label that the API server gives each. Raises UndecodableObject."""
+    facts = namespace_facts_from_object(obj)
+    return attrs.evolve(facts, labels={**facts.labels, NAMESPACE_NAME: facts.name})
 
 
 def stamps(folder: Path) -> Iterator[tuple[Path, Stamp]]:

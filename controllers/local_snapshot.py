@@ -13,7 +13,10 @@ import attrs
 
 from controllers.database_instance.values import Workload
 from controllers.local_files import File
+from controllers.pod_ip.plan import StatefulSetFacts
 from controllers.runtime.capacity import capacity_of
+from webhook.addresses.address import Address
+from webhook.addresses.facts import POOLS, RESERVATIONS, PoolFacts, ReservationFacts
 from webhook.admission.service import (
     LIMIT_RANGES_CACHE,
     NAMESPACES_CACHE,
@@ -53,6 +56,9 @@ class Snapshot:
     instances: Mapping[str, tuple[InstanceFacts, ...]] = attrs.field(factory=dict)  # by namespace, and so are
     claims: Mapping[str, tuple[ClaimFacts, ...]] = attrs.field(factory=dict)
     stateful_sets: Mapping[str, tuple[Workload, ...]] = attrs.field(factory=dict)
+    ordinals: Mapping[str, StatefulSetFacts] = attrs.field(factory=dict)  # of StatefulSets, by key
+    address_pools: Mapping[str, PoolFacts] = attrs.field(factory=dict)
+    reservations: Mapping[Address, ReservationFacts] = attrs.field(factory=dict)
 
     def database_instances(self) -> Iterable[InstanceFacts]:
         """Those of every namespace."""
@@ -70,6 +76,8 @@ class Snapshot:
             PLURAL: sum(map(len, self.instances.values())),
             "persistentvolumeclaims": sum(map(len, self.claims.values())),
             "statefulsets": sum(map(len, self.stateful_sets.values())),
+            POOLS: len(self.address_pools),
+            RESERVATIONS: len(self.reservations),
         }
 
 
@@ -83,6 +91,8 @@ def combine(files: Sequence[File], before: Catalog) -> Snapshot:
     instances = _unique(files, InstanceFacts, "databaseinstance", lambda one: one.key)
     claims = _unique(files, ClaimFacts, "persistentvolumeclaim", lambda one: f"{one.namespace}/{one.name}")
     stateful_sets = _unique(files, Workload, "statefulset", lambda one: f"{one.namespace}/{one.name}")
+    reservations = _unique(files, ReservationFacts, "addressreservation", lambda one: one.address.name)
+    ordinals = _unique(files, StatefulSetFacts, "", lambda one: f"{one.namespace}/{one.name}", warn=False)
     return Snapshot(
         nodes=_facts(nodes),
         pods=_facts(pods),
@@ -97,6 +107,9 @@ def combine(files: Sequence[File], before: Catalog) -> Snapshot:
         instances=_grouped(_facts(instances).values(), lambda one: one.namespace),
         claims=_grouped(_facts(claims).values(), lambda one: one.namespace),
         stateful_sets=_grouped(_facts(stateful_sets).values(), lambda one: one.namespace),
+        ordinals=_facts(ordinals),
+        address_pools=_facts(_unique(files, PoolFacts, "addresspool", lambda one: one.name)),
+        reservations={one.address: one for one in _facts(reservations).values()},
     )
 
 
@@ -122,12 +135,12 @@ def _grouped(values: Iterable[T], group_of: Callable[[T], str]) -> dict[str, tup
     return {group: tuple(members) for group, members in groups.items()}
 
 
-def _unique(files: Sequence[File], kind: type[T], word: str, key_of: Callable[[T], str]) -> Found[T]:
-    """The objects of one kind by key; of two with the same key the later one, and a line in the log."""
+def _unique(files: Sequence[File], kind: type[T], word: str, key_of: Callable[[T], str], *, warn: bool = True) -> Found[T]:
+    """The objects of one kind by key; of two with the same key the later one, and a line in the log unless not *warn*."""
     kept: Found[T] = {}
     for where, facts in (pair for file in files for pair in file.of(kind)):
         key = key_of(facts)
-        if key in kept:
+        if key in kept and warn:
             log.warning("object is written twice, the second counts", kind=word, key=key, first=kept[key][0], second=where)
         kept[key] = (where, facts)
     return kept

@@ -1,4 +1,6 @@
-"""Health as HTTP: /healthz, /readyz, /readyz/<service>, with ?verbose and ?exclude=; and beside it /metrics, /statusz.
+"""Health as HTTP: /healthz, /readyz, /readyz/<service>, with ?verbose and ?exclude=.
+
+And the pages of the metrics port: /metrics, /status for a browser, /statusz as JSON, /explain where something explains.
 
 Follows the API server's own probes: `ok` or a list of checks, 500 when one fails, reasons only in the log, since the port is
 open to whoever reaches the pod. Per service as in gRPC's health protocol: "" is the whole process, an unknown one is 404.
@@ -10,10 +12,11 @@ from __future__ import annotations
 import ipaddress
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
+from controllers.authorization.gate import AUTHORIZED, is_loopback
 from webhook.logs import get_log
 from webhook.objects.meta import Json
 from webhook.telemetry import CONTENT_TYPE, Telemetry
@@ -71,6 +74,10 @@ class Probes:
         """The checks of /readyz that fail at this moment."""
         return [name for name, check in self._groups["readyz"].items() if check() is not None]
 
+    def checks(self) -> dict[str, str | None]:
+        """Every check of /healthz and /readyz, and why it fails; None for one that passes. Not for strangers."""
+        return {name: check() for group in self._groups.values() for name, check in group.items()}
+
     def _report(self, group: str, checks: Mapping[str, Check], verbose: bool) -> tuple[str, str]:
         lines, healthy = [], True
         for name, check in checks.items():
@@ -111,34 +118,80 @@ def health_application(probes: Probes) -> WSGIApplication:
     return respond
 
 
-def metrics_application(telemetry: Telemetry, status: Callable[[], Json]) -> WSGIApplication:
-    """The application on --metrics-bind-address. /statusz names objects of the cluster, so only loopback may read it."""
+def metrics_application(
+    telemetry: Telemetry,
+    status: Callable[[], Json],
+    wall_s: Callable[[], float],
+    explain: Callable[[WSGIEnvironment], tuple[str, bytes]] | None = None,
+) -> WSGIApplication:
+    """The application on --metrics-bind-address. /status and /statusz name objects: for loopback, and whom the gate lets in.
+
+    wall_s: seconds since the epoch, now.
+    explain: status line and JSON of the answer to a POST of /explain, which is for the same; None: there is no such page.
+    """
+    have = "/metrics, /status and /statusz" if explain is None else "/metrics, /status, /statusz and /explain"
 
     def respond(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         path = environ.get("PATH_INFO")
         if path == "/metrics":
             return _send(environ, start_response, "200 OK", CONTENT_TYPE, telemetry.expose())
-        if path != "/statusz":
-            return _send(environ, start_response, "404 Not Found", TEXT, b"have /metrics and /statusz\n")
-        if not _is_loopback(environ.get("REMOTE_ADDR", "")):
-            text = b"only from inside the pod: kubectl exec or port-forward\n"
-            return _send(environ, start_response, "403 Forbidden", TEXT, text)
+        if path not in ("/status", "/statusz") and (path != "/explain" or explain is None):
+            return _send(environ, start_response, "404 Not Found", TEXT, f"have {have}\n".encode())
+        if AUTHORIZED not in environ and not (is_loopback(environ.get("REMOTE_ADDR", "")) and _meant_here(environ)):
+            text = "only from inside the pod: kubectl exec or port-forward"
+            if path == "/explain":
+                return _send_answer(start_response, "403 Forbidden", json.dumps({"error": text}).encode())
+            return _send(environ, start_response, "403 Forbidden", TEXT, f"{text}\n".encode())
+        if path == "/explain" and explain is not None:
+            return _send_answer(start_response, *explain(environ))
+        if path == "/status":
+            return _send_page(environ, start_response, status(), wall_s())
         return _send(environ, start_response, "200 OK", "application/json", json.dumps(status()).encode())
 
     return respond
 
 
-def _is_loopback(address: str) -> bool:
+def _send_answer(start_response: StartResponse, status: str, body: bytes) -> Iterable[bytes]:
+    headers = [("Content-Type", "application/json"), ("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-store")]
+    allow = [("Allow", "POST")] if status.startswith("405") else []
+    start_response(status, [*headers, *allow, ("Content-Length", str(len(body)))])
+    return (body,)
+
+
+def _send_page(environ: WSGIEnvironment, start_response: StartResponse, status: Json, now_s: float) -> Iterable[bytes]:
+    # Only now: most processes are never looked at.
+    from controllers.status_page import serving
+    from controllers.status_page.page import page
+
     try:
-        parsed = ipaddress.ip_address(address)
+        refresh_s = serving.refresh_s(environ.get("QUERY_STRING", ""))
+    except ValueError:
+        return _send(environ, start_response, "400 Bad Request", TEXT, b"the query cannot be read\n")
+    body = page(status, now_s, refresh_s).encode()
+    return _send(environ, start_response, "200 OK", serving.CONTENT_TYPE, body, serving.HEADERS)
+
+
+def _meant_here(environ: WSGIEnvironment) -> bool:
+    """Whether the request names this machine, and not a domain that somebody's web page has made to point at loopback.
+
+    Source: DNS rebinding; a browser then sends that domain as Host. `kubectl port-forward` is localhost or 127.0.0.1.
+    """
+    try:
+        host = urlsplit(f"//{environ.get('HTTP_HOST', 'localhost')}").hostname or ""
+        return host == "localhost" or bool(ipaddress.ip_address(host))
     except ValueError:
         return False
-    mapped = getattr(parsed, "ipv4_mapped", None)  # a dual-stack socket shows 127.0.0.1 as ::ffff:127.0.0.1
-    return bool((mapped or parsed).is_loopback)
 
 
-def _send(environ: WSGIEnvironment, start_response: StartResponse, status: str, kind: str, body: bytes) -> Iterable[bytes]:
-    headers = [("Content-Type", kind), ("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-store")]
+def _send(
+    environ: WSGIEnvironment,
+    start_response: StartResponse,
+    status: str,
+    kind: str,
+    body: bytes,
+    more: Sequence[tuple[str, str]] = (),
+) -> Iterable[bytes]:
+    headers = [("Content-Type", kind), ("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-store"), *more]
     if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
         status, body = "405 Method Not Allowed", b"only GET\n"
         headers.append(("Allow", "GET, HEAD"))

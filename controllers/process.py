@@ -1,6 +1,9 @@
 """The composition root: a configuration becomes the parts of one process, in the order in which they start.
 
-    metrics and probes   first, so that a process which waits can be seen
+    traffic              counts what each service does, for the pages of the metrics port
+    metrics and probes   before whatever waits, so that a process which does can be seen; metrics with metrics.tls after the
+                         certificate that they show
+    memory               the garbage collector is spared what stays (`heap`)
     certificate          where it is in a Secret: found there, or made by whichever replica comes first
     caches               they follow the API server, or the files of --local
     webhook              listens at once; each service answers 503 until the caches that it reads have synced
@@ -16,44 +19,46 @@ from __future__ import annotations
 
 import json
 import os
-import queue
-import signal
 import sys
 import threading
-import time
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
-from controllers.certificates.news import watch_expiry
+from controllers.certificates.expiry import watch_expiry
 from controllers.config.address import Address
 from controllers.config.document import DEFAULT_HOME, Configuration
 from controllers.config.webhook import CertificateSource as Source
-from controllers.database_instance.overview import overview
 from controllers.facts import ClusterFacts, FileFacts, WatchedFacts
+from controllers.heap import Heap
+from controllers.hearing.late import BODY_BYTES, LatePage
 from controllers.leading import Leading, own_namespace
-from controllers.pod_ip.caches import AddressCaches
+from controllers.plugins import news as plugins
 from controllers.probes import Check, Probes, health_application, metrics_application
+from controllers.requirements import wanted
 from controllers.runtime.elector import make_identity
-from controllers.status import Section, collect, sidecar_entries, silent_nodes
+from controllers.signals import signals
+from controllers.status import Section, collect, services, sidecar_entries, silent_nodes
 from controllers.supervisor import Part, Supervisor
+from controllers.traffic.sampler import Traffic
 from controllers.version import version
 from webhook.admission.gate import Gate
+from webhook.admission.service import BoundService
+from webhook.admission.settings import Settings
 from webhook.clock import Clock, Deadline, SystemClock
 from webhook.logs import get_log
 from webhook.objects.meta import Json
 from webhook.serving.limits import ServerLimits
 from webhook.serving.server import AdmissionServer
-from webhook.serving.tls import CertificateError, CertificateSource, FileCertificates, KeyPair, MadeCertificates
+from webhook.serving.tls import CertificateError, CertificateSource, FileCertificates, KeyPair, MadeCertificates, WithoutClients
 from webhook.serving.wsgi import application
 from webhook.telemetry import Telemetry
 
 if TYPE_CHECKING:
+    from controllers.pod_ip.caches import AddressCaches
     from webhook.serving.server import Application
 
 log = get_log("process")
@@ -63,9 +68,9 @@ LEAVE_WITHIN_S = 30.0
 SMALL_SERVER = ServerLimits(
     connections=64, unproven_connections=32, body_bytes=64 * 1024, buffered_bytes=4 * 2**20, queue_length=16
 )
-SECOND_SIGNAL_CODE = 1
-# Ctrl-C and systemd reach each process of a group, and the launcher of the single binary passes its own on: that is one wish.
-SAME_SIGNAL_S = 0.5
+METRICS_SERVER = attrs.evolve(SMALL_SERVER, body_bytes=BODY_BYTES)  # a query to explain; all of them share buffered_bytes
+SMALL_THREADS = 2
+GUARDED_THREADS = 6  # of the metrics port, when four of them may wait for what the API server says of their callers
 SEND_AWAY_S = 1.0  # the API server waits Retry-After (1 s) between its tries
 
 
@@ -103,6 +108,7 @@ class Process:
         self._identity = make_identity()
         self._ca_pem = b""
         self._servers: dict[str, AdmissionServer] = {}
+        self._source: CertificateSource | None = None  # of the served certificate, once a server starts
         self.facts = self._make_facts(options.local_dir)
         self._followed = self.facts.certificate if isinstance(self.facts, WatchedFacts) else None
         watch_expiry(
@@ -113,8 +119,12 @@ class Process:
         if isinstance(self.facts, WatchedFacts):
             self.leading = Leading(config, settings.sidecars, self.facts, self._telemetry, clock, self._fail, self._identity)
         self.gate = Gate(settings, self.facts.cluster, self._telemetry, clock, synced=self.facts.has_synced)
+        self._traffic = Traffic(self._telemetry, self.gate.paths, clock, self._fail)
+        plugins.announce(self._config.plugins, self._telemetry, local=self._local)
         self._probes = self._make_probes()
-        self.supervisor = Supervisor(self._parts(), clock, LEAVE_WITHIN_S + config.webhook.shutdown_delay_s)
+        self._heap = Heap(lambda: all(cache["synced"] for cache in self.facts.caches().values()), clock)
+        leave_within_s = LEAVE_WITHIN_S + config.webhook.shutdown_delay_s
+        self.supervisor = Supervisor(self._parts(), clock, leave_within_s, self._heap.look)
 
     def addresses(self) -> dict[str, str]:
         """The addresses in use, by server, and the CA of a certificate made at start (base64 of PEM)."""
@@ -127,26 +137,24 @@ class Process:
             write(json.dumps(self.addresses()))
         except (OSError, ValueError, AttributeError) as error:  # standard output is closed, or was never open
             log.warning("the addresses could not be announced", why=error, **self.addresses())
+        if self._local and "metrics" in self._servers:
+            scheme = "https" if self._config.metrics.tls else "http"
+            log.info("see what it does, in a browser", page=f"{scheme}://{self.addresses()['metrics']}/status")
 
     def status(self) -> Json:
         """What /statusz says. Any thread."""
         sections: dict[str, Section] = {
             "process": self._process_section,
-            "services": lambda: {
-                bound.service.name: {
-                    "path": bound.service.path,
-                    "ready": all(self.facts.has_synced(cache) for cache in bound.caches)
-                    and all(check() is None for check in self._apart().get(bound.service.name, {}).values()),
-                }
-                for bound in self.gate.services
-            },
+            "services": lambda: services(self.gate.services, self._waits_for, self._traffic.rows(), self.gate.refusals),
             "caches": self.facts.caches,
+            "kubernetes": self.facts.kubernetes,
             "certificate": self._certificate_section,
             "leaderElection": lambda: self.leading.status() if self.leading else {"enabled": False},
             "sidecars": lambda: sidecar_entries(self.facts.cluster.sidecars.catalog()),
             "coverage": lambda: self.leading.tally.status() if self.leading and self.leading.tally else None,
             "databases": self._databases_section,
             "addresses": self._addresses_section,
+            "plugins": lambda: plugins.status(self._config.plugins),
             "silentNodes": lambda: silent_nodes(self.facts.nodes(), self._config.votes.policy(), self._clock.wall_s()),
         }
         return collect(sections)
@@ -156,8 +164,12 @@ class Process:
     def _certificate_section(self) -> Json:
         expiry_s = self._leaf_expiry_s()
         left_s = None if expiry_s is None else round(expiry_s - self._clock.wall_s())
-        followed = self._followed.status() if self._followed is not None else {}
-        return {"source": self._config.webhook.certificate.source.value, "expiresInSeconds": left_s, **followed}
+        section = {"source": self._config.webhook.certificate.source.value, "expiresInSeconds": left_s}
+        if self._followed is None:
+            return section
+        ca_s = self._followed.ca_expiry_s()
+        ca_left_s = None if ca_s is None else round(ca_s - self._clock.wall_s())
+        return {**section, "caExpiresInSeconds": ca_left_s, **self._followed.status()}
 
     def _leaf_expiry_s(self) -> float | None:
         server = self._servers.get("webhook")
@@ -177,6 +189,8 @@ class Process:
     def _databases_section(self) -> Json | None:
         if not self._config.controllers.database_instance.enabled:
             return None
+        from controllers.database_instance.overview import overview
+
         deletions = self.leading.deletions if self.leading else None
         errors, waits = (deletions.errors(), deletions.waits()) if deletions else ({}, {})
         return overview(self.facts.databases_known(), errors, waits, self._clock.wall_s())
@@ -197,10 +211,12 @@ class Process:
         failing = self._probes.failing()
         return {
             "version": version(),
+            "host": os.uname().nodename,  # of a pod: its name
             "pid": os.getpid(),
             "uptimeSeconds": round(self._clock.monotonic_s() - self._started_s, 1),
             "ready": not failing,
             "failing": failing,
+            "checks": self._probes.checks(),
             "local": self._local,
         }
 
@@ -215,12 +231,17 @@ class Process:
             self._telemetry,
             self._clock,
             self._fail,
-            injects=config.features.injects() or config.features.completes() or config.features.pod_ip.enabled,
+            injects=config.features.injects()
+            or config.features.completes()
+            or config.features.pod_ip.enabled
+            or any(rule.service.caches_with(Settings()) for rule in config.plugins.rules_used),
             counts=config.features.resource_tuning.enabled,
             databases=config.controllers.database_instance.enabled,
             addresses=config.features.pod_ip.policy(),
             identity=self._identity,
             certificate=config.webhook.certificate.followed(own_namespace()),
+            requirements=wanted(config),
+            plugins=config.plugins.controllers_used,
         )
 
     def _fail(self, name: str, error: BaseException | None = None) -> None:
@@ -228,10 +249,14 @@ class Process:
 
     def _parts(self) -> Sequence[Part]:
         config = self._config
+        metrics = self._server_part("metrics", config.metrics.bind_address, *self._metrics_application())
         parts = [
-            self._server_part("metrics", config.metrics.bind_address, metrics_application(self._telemetry, self.status)),
-            self._server_part("healthProbe", config.probes.bind_address, health_application(self._probes)),
+            Part("traffic", self._traffic.start, self._traffic.stop, self._traffic.alive),
+            None if config.metrics.tls else metrics,
+            self._server_part("healthProbe", config.probes.bind_address, health_application(self._probes), SMALL_THREADS),
+            Part("memory", self._heap.start, self._heap.stop),
             Part("certificate", self._ensure_certificate, lambda deadline: None),
+            metrics if config.metrics.tls else None,
             Part("caches", self.facts.start, self.facts.stop, self.facts.alive),
             self._server_part("webhook", config.webhook.bind_address, application(self.gate, self._clock)),
             Part("shutdown delay", lambda: None, self._delay),
@@ -244,7 +269,19 @@ class Process:
                 log.warning("local: no fixed addresses are given, since there is no API server to reserve them")
         return [part for part in parts if part is not None]
 
-    def _server_part(self, name: str, address: Address, app: Application) -> Part | None:
+    def _metrics_application(self) -> tuple[Application, int]:
+        """What is served on the metrics port, and with how many threads."""
+        explained = LatePage(self.gate, self.facts, self._clock, lambda: self.leading)
+        pages = metrics_application(self._telemetry, self.status, self._clock.wall_s, explained.respond)
+        section = self._config.metrics
+        if not section.asks_the_cluster():
+            return pages, SMALL_THREADS
+        from controllers.authorization.mounting import behind_the_cluster
+
+        connection = self._config.client_connection
+        return behind_the_cluster(pages, section, connection, self._telemetry, self._clock), GUARDED_THREADS
+
+    def _server_part(self, name: str, address: Address, app: Application, threads: int = 0) -> Part | None:
         if not address.enabled:
             return None
         webhook = name == "webhook"
@@ -254,11 +291,11 @@ class Process:
             server = AdmissionServer(
                 app,
                 bind=(self._host(address), address.port),
-                certificates=self._certificates() if webhook else None,
-                limits=limits.server_limits() if webhook else SMALL_SERVER,
+                certificates=self._certificates_of(name),
+                limits=limits.server_limits() if webhook else METRICS_SERVER if name == "metrics" else SMALL_SERVER,
                 telemetry=self._telemetry if webhook else Telemetry(),  # the webhook's figures are not those of its probes
                 clock=self._clock,
-                threads=limits.threads if webhook else 2,
+                threads=threads or limits.threads,
             )
             try:
                 server.start()
@@ -282,6 +319,14 @@ class Process:
 
     def _host(self, address: Address) -> str:
         return address.host or ("127.0.0.1" if self._local else "")
+
+    def _certificates_of(self, name: str) -> CertificateSource | None:
+        """What the server *name* shows; None: it speaks in the clear."""
+        if name != "webhook" and not (name == "metrics" and self._config.metrics.tls):
+            return None
+        if self._source is None:
+            self._source = self._certificates()
+        return self._source if name == "webhook" else WithoutClients(self._source)
 
     def _certificates(self) -> CertificateSource:
         section, auth = self._config.webhook.certificate, self._config.webhook.client_auth
@@ -308,6 +353,11 @@ class Process:
         services = {bound.service.name: self._service_check(sorted(bound.caches)) for bound in self.gate.services}
         return Probes({**live, **(self.leading.live_checks() if self.leading else {})}, ready, services, self._apart())
 
+    def _waits_for(self, bound: BoundService) -> list[str]:
+        """Why a service is not ready; [] when it is."""
+        checks = [self._service_check(sorted(bound.caches)), *self._apart().get(bound.service.name, {}).values()]
+        return [why for check in checks if (why := check()) is not None]
+
     def _service_check(self, caches: Sequence[str]) -> Check:
         def check() -> str | None:
             waiting = [cache for cache in caches if not self.facts.has_synced(cache)]
@@ -327,40 +377,6 @@ class Process:
         if delay_s > 0 and not self._local:
             log.info("unready, still serving", seconds=delay_s)
             self._clock.wait(threading.Event(), delay_s)
-
-
-@contextmanager
-def signals(supervisor: Supervisor) -> Iterator[None]:
-    """SIGTERM and SIGINT stop *supervisor*; the second one ends the process at once, unless it comes within SAME_SIGNAL_S.
-
-    A handler runs in the main thread between any two of its instructions, perhaps while it holds the very lock that an Event
-    would take. So it only leaves word in a queue whose `put` is reentrant; a thread passes it on.
-    """
-    wanted_s: float | None = None
-    words: queue.SimpleQueue[bool] = queue.SimpleQueue()  # True: stop; False: nobody will say anything more
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        nonlocal wanted_s
-        if wanted_s is None:
-            wanted_s = time.monotonic()
-            words.put(True)
-        elif time.monotonic() - wanted_s > SAME_SIGNAL_S:
-            os._exit(SECOND_SIGNAL_CODE)
-
-    def pass_on() -> None:
-        while words.get():
-            supervisor.request_stop()
-
-    thread = threading.Thread(target=pass_on, name="signals", daemon=True)
-    thread.start()
-    before = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        words.put(False)
-        thread.join()
 
 
 def _print(line: str) -> None:

@@ -33,11 +33,17 @@ class Part:
 class Supervisor:
     """Runs parts until told to stop."""
 
-    def __init__(self, parts: Sequence[Part], clock: Clock, leave_within_s: float) -> None:
-        """leave_within_s: the one deadline for leaving, in seconds, counted from the moment the stop begins."""
+    def __init__(
+        self, parts: Sequence[Part], clock: Clock, leave_within_s: float, look: Callable[[], None] = lambda: None
+    ) -> None:
+        """leave_within_s: the one deadline for leaving, in seconds, counted from the moment the stop begins.
+
+        look: called by the main thread once a second as long as everything runs.
+        """
         self._parts = tuple(parts)
         self._clock = clock
         self._leave_within_s = leave_within_s
+        self._look = look
         self._wanted = threading.Event()
         self._fault: str | None = None
         self._lock = threading.Lock()  # guards _fault
@@ -97,6 +103,7 @@ class Supervisor:
                 if not part.is_alive():
                     self.fail(part.name)
                     return
+            self._look()
 
     def _stop(self, running: Sequence[Part]) -> None:
         deadline = Deadline.after(self._leave_within_s, self._clock)

@@ -42,7 +42,7 @@ def main() -> int:
         failed = ask(started)
         if options.once:
             return 1 if failed else 0
-        say(f"\nServing https://{started['webhook']} until Ctrl-C. Metrics: http://{started['metrics']}/metrics", "")
+        say(f"\nServing https://{started['webhook']} until Ctrl-C. See what it does: http://{started['metrics']}/status", "")
         return server.wait()
     except KeyboardInterrupt:
         return 0

@@ -1,4 +1,7 @@
-"""`python -m release.binary FILE`: the program as one executable file, made by PyInstaller from gatehouse.spec.
+"""`python -m release.binary FILE [PACKAGE…]`: the program as one executable file, made by PyInstaller from gatehouse.spec.
+
+PACKAGE: a folder or a requirement that pip can install: a rule or controller of one's own, and what it needs beside what
+Gatehouse brings. It goes into the file as if it were installed: a configuration may name its entry points.
 
 The same sources, Python and packages give the same bytes, in whatever folder they lie: docs/binary.md.
 Raises CalledProcessError; the end of PyInstaller's words is on standard error.
@@ -8,20 +11,33 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
-SPECIFICATION = Path(__file__).with_name("gatehouse.spec")
-# Whatever a build would take from its surroundings: the order of sets, dates (2026-01-01), bytecode caches.
-FIXED = {"PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": "1767225600", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}
+SPECIFICATION: Final = Path(__file__).with_name("gatehouse.spec")
+WITH: Final = "GATEHOUSE_WITH"  # read by the specification: the folder of those packages
+EPOCH_S: Final = 1767225600  # 2026-01-01: the date of whatever a build dates
+# Whatever a build would take from its surroundings: the order of sets, dates, bytecode caches.
+FIXED: Final = {
+    "PYTHONHASHSEED": "0",
+    "SOURCE_DATE_EPOCH": str(EPOCH_S),
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "LC_ALL": "C.UTF-8",
+}
 
 
-def build(target: Path) -> str:
-    """Write the file *target*; its SHA-256 in hexadecimal."""
+def build(target: Path, packages: Sequence[str] = ()) -> str:
+    """Write the file *target* with *packages* in it; its SHA-256 in hexadecimal."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     with tempfile.TemporaryDirectory(prefix="gatehouse-build-") as folder:
+        if packages:
+            more = install(packages, Path(folder))
+            inherited |= {WITH: str(more), "PYTHONPATH": str(more)}
         command = [sys.executable, "-m", "PyInstaller", "--log-level", "WARN", "--noconfirm", "--distpath", folder]
         done = subprocess.run(
             [*command, "--workpath", f"{folder}/work", str(SPECIFICATION)],
@@ -41,5 +57,18 @@ def build(target: Path) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def install(packages: Sequence[str], folder: Path) -> Path:
+    """Install *packages*, and nothing that they depend on, below *folder*: where they are."""
+    target = folder / "with"
+    # From copies: a build would leave its files beside the sources.
+    sources = [
+        str(shutil.copytree(package, folder / f"source-{number}")) if Path(package).is_dir() else package
+        for number, package in enumerate(packages)
+    ]
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "install", "--no-compile"]
+    subprocess.run([*command, "--no-deps", "--no-build-isolation", "--target", str(target), *sources], check=True)
+    return target
+
+
 if __name__ == "__main__":
-    print(f"{build(Path(sys.argv[1]))}  {sys.argv[1]}")
+    print(f"{build(Path(sys.argv[1]), sys.argv[2:])}  {sys.argv[1]}")

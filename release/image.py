@@ -19,13 +19,15 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+from release.binary import EPOCH_S
 
 PACKAGES: Final = ("base-files", "ca-certificates", "libc6", "zlib1g")  # PyInstaller's launcher is linked with zlib
 USER: Final = 65532  # the "nonroot" of distroless images
 ENTRY: Final = "/usr/local/bin/gatehouse"
-EPOCH_S: Final = 1767225600  # 2026-01-01, as in release/binary.py
 BUNDLE: Final = "etc/ssl/certs/ca-certificates.crt"  # as update-ca-certificates(8) writes it
 # Of the packages: what a program needs to run, and what a scanner or a lawyer reads.
 KEPT: Final = (
@@ -136,7 +138,7 @@ def write_image(root: Path, target: Path, reference: str) -> str:
         {
             "architecture": ARCHITECTURES.get(os.uname().machine, os.uname().machine),
             "os": "linux",
-            "created": "2026-01-01T00:00:00Z",
+            "created": f"{datetime.fromtimestamp(EPOCH_S, UTC):%Y-%m-%dT%H:%M:%SZ}",
             "config": {
                 "Entrypoint": [ENTRY],
                 "User": f"{USER}:{USER}",

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
-from webhook.addresses.address import Address
-from webhook.addresses.effects import Outcome
-from webhook.addresses.facts import Asked, PoolFacts, ReservationFacts
-from webhook.addresses.marks import Marks
 from webhook.addresses.network import Network
 from webhook.clock import Deadline
 from webhook.errors import Unavailable
@@ -25,6 +21,12 @@ from webhook.objects.limit_ranges import LimitRange
 from webhook.objects.resource_quotas import ResourceQuota
 from webhook.sidecars.entries.catalog import Catalog
 from webhook.sidecars.wish import Wish
+
+if TYPE_CHECKING:
+    from webhook.addresses.address import Address
+    from webhook.addresses.effects import Outcome
+    from webhook.addresses.facts import Asked, PoolFacts, ReservationFacts
+    from webhook.addresses.marks import Marks
 
 
 class Status(StrEnum):

@@ -17,11 +17,17 @@ caller gets a non-2xx status and its failurePolicy rules. Statuses are HTTP's ow
     |-- Overloaded              503    too much in flight; retry elsewhere
     |-- Unavailable             503    draining, or a cache is not synced; retry elsewhere
     `-- DeadlineExceeded        504    the caller's time is used up
+
+PluginError stands beside them: it is found before anything starts.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
+
+
+class PluginError(Exception):
+    """Somebody else's rule or controller cannot be used: the process does not start with it. Names package and entry point."""
 
 
 class AdmissionError(Exception):

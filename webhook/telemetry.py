@@ -7,7 +7,7 @@ that two servers in one process (tests) do not share counts. Any thread may use 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -45,6 +45,21 @@ class Telemetry:
         return self._get(
             Histogram, name, lambda: Histogram(name, documentation, labels, buckets=bounds, registry=self._registry)
         )
+
+    def samples(self, name: str) -> list[tuple[str, Mapping[str, str], float]]:
+        """What the metric *name* (without suffix) counts now: (suffix, labels, value) each; [] while nobody has asked for it.
+
+        Suffixes are those of the text format: `_total`; `_bucket` (label `le`, cumulative), `_count`, `_sum`. O(children).
+        """
+        with self._lock:
+            metric = self._metrics.get(name)
+        if metric is None:
+            return []
+        return [
+            (sample.name.removeprefix(family.name), sample.labels, sample.value)
+            for family in metric.collect()
+            for sample in family.samples
+        ]
 
     def expose(self) -> bytes:
         """All metrics in the Prometheus text format (content type `CONTENT_TYPE`)."""

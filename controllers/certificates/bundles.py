@@ -20,9 +20,9 @@ import msgspec
 from controllers.runtime.decoding import Projected, StructProjection
 from controllers.runtime.resource import Item, Json, Resource
 from webhook.names import PROJECT
-from webhook.serving.chains import Authority, authorities, split
+from webhook.serving.chains import Authority, authorities, certificates_in
 
-GROUP: Final = "admissionregistration.k8s.io/v1"
+API_VERSION: Final = "admissionregistration.k8s.io/v1"
 NAME: Final = PROJECT  # of both
 KINDS: Final = {
     "mutatingwebhookconfigurations": "MutatingWebhookConfiguration",
@@ -98,7 +98,7 @@ def trusted_by_all(configurations: Iterable[Configuration], authority: Authority
 # A bundle is the same in every webhook, and is asked for at each look: the present one, and the one before it.
 @lru_cache(8)
 def _certificates(bundle: bytes) -> tuple[bytes, ...]:
-    return split(bundle)
+    return certificates_in(bundle)
 
 
 @lru_cache(8)
@@ -108,7 +108,7 @@ def _authorities(bundle: bytes) -> tuple[Authority, ...]:
 
 def collection(plural: str) -> str:
     """The path of all configurations of that kind."""
-    return f"/apis/{GROUP}/{plural}"
+    return f"/apis/{API_VERSION}/{plural}"
 
 
 class _Configuration(Projected):
@@ -127,7 +127,7 @@ def projection(plural: str) -> StructProjection[_Configuration, Configuration]:
         webhooks = tuple(map(_webhook, seen.webhooks or ()))
         return Item(name, uid, version, Configuration(plural, name, uid, version, webhooks))
 
-    return StructProjection(GROUP, KINDS[plural], _Configuration, to_item)
+    return StructProjection(API_VERSION, KINDS[plural], _Configuration, to_item)
 
 
 def resource(plural: str) -> Resource[Configuration]:

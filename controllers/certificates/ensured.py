@@ -17,7 +17,8 @@ from typing import Final, Protocol
 
 from controllers.certificates import bundles, secret
 from controllers.certificates.issuing import carry_out
-from controllers.certificates.plan import Held, Seen, Wanted, decide, serves
+from controllers.certificates.plan import Held, Seen, decide, serves
+from controllers.certificates.wanted import Wanted
 from controllers.runtime.errors import ApiError, Conflict, Forbidden, NotFound, UndecodableObject
 from controllers.runtime.resource import Json, Params
 from webhook.clock import Clock, Deadline
@@ -31,6 +32,7 @@ START_WITHIN_S: Final = 60.0
 LEADER_REPAIRS_WITHIN_S: Final = 5.0  # a leader that is there does it within milliseconds
 REQUEST_TIMEOUT_S: Final = 5.0
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 3.0
+_CONFLICTS_AT_ONCE: Final = 5  # answered at once; a sixth one waits, as whatever else fails
 _SAID_EVERY: Final = 5  # tries
 
 
@@ -56,7 +58,7 @@ def ensure(api: Api, wanted: Wanted, clock: Clock, stopping: threading.Event) ->
         try:
             return _once(api, wanted, clock, patient=clock.monotonic_s() - began_s < LEADER_REPAIRS_WITHIN_S)
         except Conflict:
-            if tries < _SAID_EVERY:
+            if tries < _CONFLICTS_AT_ONCE:
                 tries += 1
                 continue  # another replica was first: what it wrote is there to be read
             why = "other writers are always first"
@@ -87,7 +89,8 @@ def _once(api: Api, wanted: Wanted, clock: Clock, *, patient: bool) -> Held:
     if trusted and patient:
         raise NotYet("it was deleted, and the replica that leads will make it anew")
     step = decide(Seen(held, None, trusted, None), wanted.names, wanted.timing, now_s).step
-    assert step is not None, "without a pair that serves there is something to do"
+    if step is None:
+        raise NotYet(f"there is nothing to do about it, though what it has is not valid now for {', '.join(wanted.names)}")
     content = carry_out(step, held, wanted.names, wanted.timing, now_s)
     path = secret.path(wanted.namespace, wanted.name)
     try:

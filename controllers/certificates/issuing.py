@@ -10,8 +10,9 @@ import datetime
 from collections.abc import Sequence
 from typing import Final
 
-from controllers.certificates.plan import DropAuthorities, Held, NewAuthority, NewLeaf, Step, Timing
+from controllers.certificates.plan import DropAuthorities, Held, NewAuthority, NewLeaf, Step
 from controllers.certificates.secret import Content
+from controllers.certificates.wanted import Timing
 from webhook.serving.chains import Authority
 
 _NOTHING: Final = Held(None)

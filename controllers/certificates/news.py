@@ -1,23 +1,18 @@
-"""What is told of certificates: a log line and an Event for each thing that was done, and when what is served expires.
+"""What is told of certificates: a log line and an Event for each thing that was done.
 
 The contents of a Secret are never told. Threads: any; nothing blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from controllers.certificates.bundles import GROUP, Configuration
+from controllers.certificates.bundles import API_VERSION, Configuration
 from controllers.certificates.plan import DropAuthorities, NewAuthority, Step
 from controllers.runtime.events import Announcer, Reference
-from webhook.clock import Clock
 from webhook.logs import get_log
 from webhook.names import Reason
 from webhook.telemetry import Telemetry
 
 log = get_log("certificates")
-
-UNKNOWN = float("nan")  # as Prometheus has it: no alert compares with it
 
 
 class News:
@@ -53,7 +48,7 @@ class News:
             f" {next_wait_s:.0f} s; managedFields of the configuration tell who writes it"
         )
         self._announcer.record(
-            Reference(configuration.kind, configuration.name, api_version=GROUP, uid=configuration.uid),
+            Reference(configuration.kind, configuration.name, api_version=API_VERSION, uid=configuration.uid),
             reason=(Reason.CA_BUNDLE_CONTESTED if next_wait_s > 0 else Reason.CA_BUNDLE_WRITTEN).value,
             action="WriteCaBundle",
             note=contested if next_wait_s > 0 else note,
@@ -65,23 +60,6 @@ class News:
         if why and why != self._said:
             log.warning("caBundle is left as it is", why=why)
         self._said = why
-
-
-def watch_expiry(
-    telemetry: Telemetry, clock: Clock, leaf_s: Callable[[], float | None], ca_s: Callable[[], float | None]
-) -> None:
-    """Serve gatehouse_certificate_expiry_seconds. leaf_s, ca_s: seconds since the epoch, None while unknown; any thread."""
-    gauge = telemetry.gauge(
-        "gatehouse_certificate_expiry_seconds",
-        "Seconds until the served certificate (leaf), and the newest CA of its Secret (ca), expire; below zero afterwards.",
-        ("kind",),
-    )
-
-    def left_s(end_s: Callable[[], float | None]) -> Callable[[], float]:
-        return lambda: UNKNOWN if (known_s := end_s()) is None else known_s - clock.wall_s()
-
-    gauge.labels("leaf").set_function(left_s(leaf_s))
-    gauge.labels("ca").set_function(left_s(ca_s))
 
 
 def _told(step: Step, *, anew: bool) -> tuple[Reason, str]:

@@ -3,7 +3,7 @@
 At every moment each replica serves a leaf whose CA every API server trusts. So a CA is replaced in this order:
 
     new CA          ca.crt is new + old, the leaf stays as it is           at two thirds of the old CA's life
-    trusted         both are in the caBundle of every configuration       by `configurations`
+    trusted         both are in the caBundle of every configuration       by `bundles`
     new leaf        signed by the new CA                                   when that has been so for `grace_s`
     old CA goes     from ca.crt, and so from every caBundle                when the new leaf has been there for an hour
 
@@ -21,62 +21,14 @@ from typing import Final
 
 import attrs
 
+from controllers.certificates.wanted import Timing
 from webhook.serving.chains import BACKDATE_S, Authority, Leaf
 
 RENEW_AT: Final = 2 / 3  # of a life, as cert-manager and the kubelet do
 LAST_CALL: Final = 0.9  # of a leaf's life: from then on a CA that not everybody trusts yet is better than none
-OVERLAP_S: Final = 3600.0  # every replica has taken up the new leaf long before; a suspended one may have a while
 MOST_AUTHORITIES: Final = 4  # in ca.crt: whoever deletes the Secret again and again must not make it grow
 LOOK_AGAIN_S: Final = 3600.0  # the wall clock may be set, and a suspended machine's timers stand still
 LEAST_WAIT_S: Final = 0.2
-
-
-@attrs.frozen
-class Timing:
-    """Lifetimes and waits, in seconds."""
-
-    ca_s: float = 365 * 86400.0
-    leaf_s: float = 90 * 86400.0
-    grace_s: float = 30.0  # in which every API server, however many there are, has seen a caBundle that was written
-
-    @property
-    def overlap_s(self) -> float:
-        """How long an old CA is trusted after nothing is signed by it any more; over before the new leaf is renewed."""
-        return min(OVERLAP_S, self.leaf_s / 3)
-
-
-@attrs.frozen
-class Wanted:
-    """The Secret that is to be there."""
-
-    namespace: str
-    name: str
-    names: tuple[str, ...] = ()  # that its certificate is valid for: DNS names and IP literals
-    timing: Timing = Timing()
-    ours: bool = True  # whether we make it; False: somebody else does, and it is only waited for
-
-    @property
-    def key(self) -> str:
-        """As in caches and messages."""
-        return f"{self.namespace}/{self.name}"
-
-
-@attrs.frozen
-class Files:
-    """The paths of a pair in files, and of the CA that callers are to trust for it."""
-
-    certificate: str
-    key: str
-    ca: str
-
-
-@attrs.frozen
-class Followed:
-    """What a process follows of its certificate in the cluster: a Secret, or only what the configurations should trust."""
-
-    wanted: Wanted | None  # None: the pair comes from files
-    files: Files | None
-    keeps_bundle: bool  # whether caBundle is ours to write
 
 
 @attrs.frozen
@@ -154,8 +106,8 @@ class Decision:
 
 
 def decide(seen: Seen, names: Iterable[str], timing: Timing, now_s: float) -> Decision:
-    """What to do now about a certificate for *names*. Pure."""
-    wanted = frozenset(name.lower() for name in names)
+    """What to do now about a certificate for *names*, each as `chains.canonical_name` writes it. Pure."""
+    wanted = frozenset(names)
     held = seen.secret
     if held is None or not can_sign(held, now_s):
         return Decision(_begin_anew(seen, wanted, now_s))

@@ -18,8 +18,9 @@ from controllers.certificates import bundles, secret
 from controllers.certificates.bundles import Configuration
 from controllers.certificates.issuing import carry_out
 from controllers.certificates.news import News
-from controllers.certificates.plan import LOOK_AGAIN_S, Held, Seen, Wanted, decide
+from controllers.certificates.plan import LOOK_AGAIN_S, Held, Seen, decide
 from controllers.certificates.reading import CertificateCaches
+from controllers.certificates.wanted import Wanted
 from controllers.runtime.damper import Damper
 from controllers.runtime.errors import ApiError, NotFound
 from controllers.runtime.freshness import OwnWrites
@@ -57,7 +58,7 @@ class Certificate:
 
 
 class Certificates:
-    """The typed unary. There is one key."""
+    """A pass over the Secret and what our configurations trust. There is one key."""
 
     def __init__(
         self, api: Api, certificate: Certificate, own_writes: OwnWrites, news: News, telemetry: Telemetry, clock: Clock

@@ -24,7 +24,7 @@ from controllers.certificates.plan import Held, Pair
 from controllers.runtime.decoding import Projected, StructProjection
 from controllers.runtime.resource import Item, Json, Resource
 from webhook.names import APP_LABEL, PROJECT
-from webhook.serving.chains import ChainError, authorities, fits, is_trusted, load_pair, served_leaf
+from webhook.serving.chains import ChainError, authorities, is_key_of, is_trusted, load_pair, served_leaf
 
 CERTIFICATE, KEY, CA, CA_KEY = "tls.crt", "tls.key", "ca.crt", "ca.key"
 TYPE: Final = "kubernetes.io/tls"
@@ -65,7 +65,7 @@ class SecretFacts:
 def examine(content: Content) -> Held:
     """What *content* is worth. Some milliseconds; remembered, since it is asked again and again about the same bytes."""
     known = authorities(content.ca)
-    ca_key = content.ca_key if known and fits(known[0].pem, content.ca_key) else b""
+    ca_key = content.ca_key if known and is_key_of(known[0].pem, content.ca_key) else b""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         if not content.certificate or not content.key:

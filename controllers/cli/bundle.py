@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import attrs
 
 from controllers.cli.offline import Offline
+from controllers.local_files import namespace_of
 from controllers.runtime.errors import UndecodableObject
-from controllers.runtime.projection_cluster import namespace_facts_from_object
 from webhook.clock import Deadline
 from webhook.cluster import NamespaceFacts, Namespaces
 from webhook.objects.documents import DocumentError, objects, read_documents
@@ -58,6 +58,6 @@ def _namespaces(source: bytes) -> Iterator[NamespaceFacts]:
         value = document.value
         if isinstance(value, dict) and (value.get("apiVersion"), value.get("kind")) == ("v1", "Namespace"):
             try:
-                yield namespace_facts_from_object(value)
+                yield namespace_of(value)
             except UndecodableObject:
                 continue  # the API server refuses it, too

@@ -24,7 +24,7 @@ from controllers.local import SUFFIXES
 
 EXAMPLES: Final = """\
 examples:
-  gatehouse check manifests/
+  gatehouse check examples/sidecars
                      every configuration and sidecar ConfigMap below that folder
   gatehouse check --config gatehouse.yaml sidecars.yaml
                      the entries, for a process with that configuration

@@ -1,152 +1,112 @@
-"""`gatehouse explain pod`: why a pod gets what it gets, decided through the same function as the server's.
+"""`gatehouse explain`: what every rule would answer about an object, why, and what would change it.
 
-Exit codes: 0 every pod would be admitted, 1 one would be refused or could not be decided, 2 wrong use.
+Decided by the services of the registry, as the server would: over files, over a live cluster, or by a running replica with what
+that one believes. Exit codes: 0 nothing would be refused, 1 refused, undecided, in conflict or not answered, 2 wrong use.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Final
 
-from controllers.cli.offline import STDIN, Offline, add_namespace_flag, add_offline_flags, offline, read_source, shown
+from controllers.cli import pages
+from controllers.cli.explain_sources import Source, source_of
+from controllers.cli.explain_targets import KINDS, Wanted
+from controllers.cli.offline import add_namespace_flag, add_offline_flags
 from controllers.cli.text import BOLD, GREEN, RED, YELLOW, painted, visible, wants_colour
-from controllers.cli.usage import UsageError
-from controllers.explaining import Case, Explanation, explain
-from controllers.local import SUFFIXES
-from webhook.admission.registry import completion, pod_bounds
-from webhook.clock import Deadline
+from controllers.hearing.explainer import Explained, Query, Tone, Unknown
+from webhook.admission.review import User
 from webhook.errors import MalformedObject
 from webhook.names import PROJECT
-from webhook.objects import meta
-from webhook.objects.documents import Document, DocumentError, objects, read_documents
-from webhook.objects.meta import Json
-from webhook.objects.workloads import Workload, workload_of
-from webhook.sidecars.misplaced import misplaced
 
 EXAMPLES: Final = """\
 examples:
   gatehouse explain pod examples/sidecars/pod.yaml --local examples/sidecars --config examples/sidecars/gatehouse.yaml
                      who asks, which entries, what changes, what would refuse it, and what would change that
-  gatehouse explain pod deployment.yaml --local cluster/
-                     the pods of a workload of any kind
-  gatehouse explain pod shop/web --local cluster/
-                     the pod or workload of that name in the files
+  gatehouse explain node edge-1 --local examples/edge-health --config examples/edge-health/gatehouse.yaml
+                     its vote, its guard, and what becomes of its taint; a name is looked up in the files
+  gatehouse explain node edge-7
+                     the same of the live cluster, with your own kubeconfig; nothing is written
+  gatehouse explain node edge-7 --from-replica
+                     what a running replica believes: kubectl -n kube-system port-forward deploy/gatehouse 8080
+  gatehouse explain endpoint shop/web
+                     a Service's Endpoints and EndpointSlices, address by address
+  gatehouse explain deployment shop/web --as jane --as-group developers
+                     a workload of any kind, applied by somebody
+  gatehouse explain address 10.20.0.7            whose it is, why, and what comes next
   kubectl get pod web -o yaml | gatehouse explain pod - --local cluster/ -o json | jq .advice
 
-exit codes: 0 admitted, 1 refused or undecided, 2 wrong use
+where facts come from:
+  --local DIR        files that stand for the cluster
+  --kubeconfig FILE  the cluster, read live with your own rights; what is given by name and not in files is read so anyway
+  --from-replica     a running replica: its configuration, its caches, its memory
+
+exit codes: 0 nothing would be refused, 1 refused, undecided, in conflict or not answered, 2 wrong use
 """
 
-_TIMEOUT_S: Final = 5.0  # what the server would have; nothing waits here
-_NAME: Final = re.compile(r"([a-z0-9-]+)/([a-z0-9.-]+)")
+_TONES: Final = {Tone.GOOD: GREEN, Tone.DOUBTFUL: YELLOW, Tone.BAD: RED}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's flags."""
-    parser.add_argument("what", choices=("pod",), help="what to explain")
+    parser.add_argument("what", choices=tuple(KINDS), metavar="KIND", help=f"one of {', '.join(KINDS)}")
     parser.add_argument(
-        "targets", nargs="+", metavar="FILE|NAMESPACE/NAME", help="pods or workloads in a file (- reads stdin), or in --local"
+        "targets",
+        nargs="+",
+        metavar="FILE|[NAMESPACE/]NAME",
+        help="objects in a file (- reads stdin), or names; addresses",
     )
     add_offline_flags(parser)
+    parser.add_argument("--kubeconfig", metavar="FILE", help="read the cluster live (default for names: as kubectl)")
+    parser.add_argument("--from-replica", action="store_true", help="ask a running replica, on its metrics port")
+    pages.add_arguments(parser.add_argument_group("of the replica that --from-replica asks"))
     add_namespace_flag(parser)
+    parser.add_argument(
+        "--as", dest="user", metavar="USER", default="", help="who creates or deletes it, for rules about users"
+    )
+    parser.add_argument("--as-group", action="append", default=[], metavar="GROUP", help="a group of theirs; may be repeated")
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="json: one explanation per line")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Explain every pod and workload; the exit code says whether all would be admitted. Raises UsageError."""
-    facts = offline(options)
-    if not facts.config.features.sidecar.enabled:
-        print(f"{PROJECT}: the configuration switches injection off: this is what it would do", file=sys.stderr)
-    found = [pair for target in options.targets for pair in _found(target, options)]
-    code = 0
-    for index, (document, workload) in enumerate(found):
-        try:
-            explanation = _explained(document, workload, facts, options.namespace)
-        except MalformedObject as error:
-            code = 1
-            print(f"{document.file}:{document.line}: {visible(str(error))}", file=sys.stderr)
-            continue
-        if explanation.is_refused or not explanation.is_decided:
-            code = 1
-        if options.output == "json":
-            print(json.dumps(explanation.to_json()), flush=True)
-        else:
-            print(("\n" if index else "") + _coloured(explanation, wants_colour(sys.stdout)), flush=True)
-    return code
+    """Explain every object; the exit code says whether anything would be refused. Raises UsageError."""
+    wanted = Wanted(KINDS[options.what], options.what, options.namespace)
+    user = User(options.user, tuple(options.as_group))
+    with source_of(options, wanted) as source:
+        found = [query for target in options.targets for query in source.queries(target, user)]
+        code, noted = 0, set[str]()
+        for index, query in enumerate(found):
+            _note(source, noted)
+            code = max(code, _tell(source, query, options.output, first=index == 0))
+        _note(source, noted)
+        return code
 
 
-def _found(target: str, options: argparse.Namespace) -> Sequence[tuple[Document, Workload]]:
-    """The pods and workloads that *target* means. Raises UsageError when there is none."""
-    named = _NAME.fullmatch(target)
-    if target == STDIN or Path(target).exists() or named is None:
-        found = list(_pods(target))
-        if not found:
-            raise UsageError(f"{shown(target)}: holds no pod and no workload")
-        return found
-    if options.local is None:
-        raise UsageError(f"{target}: no such file; to find it by namespace and name, --local DIR says where")
-    found = [
-        (document, workload)
-        for file in _files(Path(options.local))
-        for document, workload in _pods(file)
-        if _key(document.value, options.namespace) == named.groups()
-    ]
-    if not found:
-        raise UsageError(f"{target}: no pod and no workload of that name in {options.local}")
-    return found
+def _note(source: Source, noted: set[str]) -> None:
+    """Say what should be known of the answers, once."""
+    for note in source.notes():
+        if note not in noted:
+            noted.add(note)
+            print(visible(f"{PROJECT}: {note}"), file=sys.stderr)
 
 
-def _files(folder: Path) -> Iterator[str]:
-    """The files below *folder*, which `offline` has read already, as local mode takes them."""
-    for path in sorted(folder.rglob("*")):
-        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if path.suffix.lower() in SUFFIXES and not hidden and path.is_file():
-            yield str(path)
-
-
-def _pods(file: str) -> Iterator[tuple[Document, Workload]]:
+def _tell(source: Source, query: Query, output: str, *, first: bool) -> int:
     try:
-        documents = read_documents(read_source(file), shown(file), positions=True)
-    except DocumentError as error:
-        raise UsageError(str(error)) from error
-    for document in objects(documents):
-        workload = workload_of(document.value)
-        if workload is not None:
-            yield document, workload
+        explained = source.explain(query)
+    except (MalformedObject, Unknown) as error:
+        print(visible(f"{f'{query.where}: ' if query.where else ''}{error}"), file=sys.stderr)
+        return 1
+    if output == "json":
+        print(json.dumps(explained.json), flush=True)
+    else:
+        print(("" if first else "\n") + _coloured(explained, wants_colour(sys.stdout)), flush=True)
+    return 0 if explained.is_fine else 1
 
 
-def _key(value: Json, namespace: str) -> tuple[str, str]:
-    try:
-        metadata = meta.metadata(value)
-        return meta.text(metadata, "namespace", "metadata") or namespace, meta.text(metadata, "name", "metadata")
-    except MalformedObject:
-        return "", ""
-
-
-def _explained(document: Document, workload: Workload, facts: Offline, namespace: str) -> Explanation:
-    value = document.value
-    namespace = meta.text(meta.metadata(value), "namespace", "metadata") or namespace
-    case = Case(
-        workload.pod(value),
-        namespace,
-        f"{workload.kind} {namespace}/{meta.display_name(value)}",
-        f"{document.file}:{document.line}",
-        misplaced(workload, value),
-    )
-    deadline = Deadline.after(_TIMEOUT_S, facts.clock)
-    after = completion(facts.settings, facts.cluster)
-    now_s, judges = facts.clock.wall_s(), pod_bounds(facts.settings)
-    return explain(case, facts.cluster, facts.settings.sidecars, now_s, deadline, after, judges)
-
-
-def _coloured(explanation: Explanation, colour: bool) -> str:
+def _coloured(explained: Explained, colour: bool) -> str:
     """The text with its verdict and headings in colour."""
-    told = explanation.findings or explanation.bounds
-    verdict = RED if explanation.is_refused or not explanation.is_decided else YELLOW if told else GREEN
-    lines = visible(explanation.to_text()).split("\n")
-    codes = [BOLD, verdict, *("" if line.startswith((" ", ">")) else BOLD for line in lines[2:])]
+    lines = visible(explained.text).split("\n")
+    codes = [BOLD, _TONES[explained.tone], *("" if line.startswith((" ", ">")) else BOLD for line in lines[2:])]
     return "\n".join(painted(line, code if line else "", colour) for line, code in zip(lines, codes, strict=True))

@@ -24,8 +24,10 @@ from webhook.objects.rewriting import join
 
 EXAMPLES: Final = """\
 examples:
-  gatehouse inject --local cluster/ deployment.yaml | kubectl apply -f -
+  gatehouse inject --local examples/sidecars --config examples/sidecars/gatehouse.yaml examples/sidecars/pod.yaml
                      with the Namespaces and ConfigMaps of that folder
+  gatehouse inject --local cluster/ deployment.yaml | kubectl apply -f -
+                     what kubectl applies has its sidecars already
   helm template shop ./chart | gatehouse inject --local cluster/ --namespace shop -
                      every workload of a chart; everything else comes out as it went in
   gatehouse inject --local cluster/ -f a.yaml -f b.yaml -o json

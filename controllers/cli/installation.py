@@ -85,7 +85,7 @@ def _add(found: dict[_Id, Json], component: Traversable) -> None:
                 if item.get("$patch") != "delete":
                     raise ValueError(f"{patch['path']}: a patch without a target can only delete")
                 found.pop(_id(item), None)
-        else:
+        elif target in found:  # what another component would have brought need not be there
             for operations in written:
                 found[target] = verify.apply(found[target], [_operation(one) for one in operations])
 

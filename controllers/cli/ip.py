@@ -11,12 +11,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from controllers.cli.ip_reading import Reading, Seen, in_flight_s
-from controllers.cli.ip_telling import ROW, as_json, row, row_json, tell
+from controllers.cli.ip_reading import NOT_INSTALLED, Reading
 from controllers.cli.text import RED, painted, visible, wants_colour
-from controllers.cli.usage import UsageError
+from controllers.cli.usage import OWN_RIGHTS, UsageError, no_cluster
 from controllers.pod_ip.plan import is_wanted
-from controllers.runtime.errors import ApiError, ClientConfigError, Conflict, NotFound, UndecodableObject
+from controllers.pod_ip.seen import Seen, in_flight_s
+from controllers.pod_ip.telling import ROW, as_json, row, row_json, tell
+from controllers.runtime.errors import ApiError, ClientConfigError, Conflict, Forbidden, NotFound, UndecodableObject
 from controllers.runtime.rest import RestClient
 from webhook.addresses.address import Address, AddressError
 from webhook.addresses.marks import Carrier
@@ -36,8 +37,6 @@ examples:
 exit codes: 0 fine, 1 refused, in conflict or not answered, 2 wrong use
 """
 
-_NOT_INSTALLED: Final = "the API server knows no AddressReservations: apply manifests/base/10-crd-addresses.yaml"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's actions and flags."""
@@ -52,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action.add_argument("addresses", nargs="+", metavar="ADDRESS", help="10.20.0.7, fd00::7, or a reservation's name")
     for action in (listing, showing, releasing):
         action.add_argument("--kubeconfig", default="", metavar="FILE", help="default: as kubectl, else the pod's account")
-        action.add_argument("-o", "--output", choices=("text", "json"), default="text")
+        action.add_argument("-o", "--output", choices=("text", "json"), default="text", help="json: for programs")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -67,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         client = RestClient.auto(options.kubeconfig, Telemetry(), clock)
     except ClientConfigError as error:
-        raise UsageError(str(error)) from error
+        raise no_cluster(error) from error
     desk = Desk(Reading(client), clock, as_json=options.output == "json")
     try:
         if options.action == "list":
@@ -76,7 +75,9 @@ def run(options: argparse.Namespace) -> int:
             return max([desk.show(address) for address in addresses])
         return max([desk.release(address, ask=not options.yes) for address in addresses])
     except NotFound:
-        return _complain(_NOT_INSTALLED)
+        return _complain(NOT_INSTALLED)
+    except Forbidden as error:
+        return _complain(f"{error}; {OWN_RIGHTS}")
     except (ApiError, UndecodableObject) as error:
         return _complain(str(error))
     finally:

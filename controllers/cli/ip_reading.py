@@ -10,46 +10,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-import attrs
-
 from controllers.pod_ip.known import carrier_of
 from controllers.pod_ip.paths import pods_path, reservation_path, stateful_set_path
-from controllers.pod_ip.plan import Situation, StatefulSetFacts, pool_for, situation_of, users_of
+from controllers.pod_ip.plan import StatefulSetFacts, pool_for, situation_of
 from controllers.pod_ip.resources import (
     pools_resource,
     reservation_from_object,
     reservations_resource,
     stateful_set_from_object,
 )
+from controllers.pod_ip.seen import Seen
 from controllers.runtime.errors import NotFound
 from controllers.runtime.projection import pods_resource
 from controllers.runtime.resource import F, Resource
 from controllers.runtime.rest import RestClient
 from webhook.addresses.address import Address
-from webhook.addresses.facts import LEAST_EXPIRY_S, Phase, PoolFacts, ReservationFacts
+from webhook.addresses.facts import PoolFacts, ReservationFacts
 from webhook.addresses.keys import STATEFUL_SET
 from webhook.addresses.marks import Carrier
 from webhook.cluster import PodFacts
 from webhook.names import ALLOCATED_IP
 
 PAGE: Final = 500  # objects: as kubectl
-
-
-@attrs.frozen
-class Seen:
-    """One address, as the API server has it now."""
-
-    situation: Situation
-    pools: tuple[PoolFacts, ...]  # that have it, by name
-
-    @property
-    def reservation(self) -> ReservationFacts | None:
-        """Of the address."""
-        return self.situation.reservation
-
-    def live(self) -> tuple[Carrier, ...]:
-        """The pods that may use it (`plan.users_of`), by name."""
-        return tuple(sorted(users_of(self.situation), key=lambda pod: (pod.namespace, pod.name)))
+NOT_INSTALLED: Final = "the API server knows no AddressReservations: apply manifests/base/10-crd-addresses.yaml"
 
 
 class Reading:
@@ -121,14 +104,6 @@ class Reading:
             yield from (item.facts for item in page.items)
             if not (token := page.token):
                 return
-
-
-def in_flight_s(reservation: ReservationFacts, now_s: float) -> float:
-    """For how many seconds a create may still be on its way that was given *reservation*; 0 when none is."""
-    since_s = reservation.claimed_s if reservation.claim else 0.0
-    if reservation.phase is Phase.RESERVED and not reservation.bound_uid:
-        since_s = max(since_s, reservation.created_s)
-    return max(0.0, LEAST_EXPIRY_S - (now_s - since_s)) if since_s else 0.0
 
 
 def _concerns(pod: PodFacts, reservation: ReservationFacts) -> bool:

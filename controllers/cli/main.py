@@ -13,14 +13,19 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import attrs
 
-from controllers.cli.usage import UsageError
+from controllers.cli.usage import Failed, UsageError
+from controllers.loading import undisturbed
 from controllers.version import version
+from webhook.errors import PluginError
 from webhook.logs import ROOT
 from webhook.names import PROJECT
+
+if TYPE_CHECKING:
+    from controllers.cli.grammar import Command as Grammar
 
 FINE, PROBLEMS, WRONG_USE = 0, 1, 2
 
@@ -38,13 +43,16 @@ _COMMANDS: Final = (
     _Command("serve", "controllers.cli.serve", "answer admission reviews until stopped"),
     _Command("review", "controllers.cli.review", "decide admission reviews from files, as the server would"),
     _Command("check", "controllers.cli.check", "find faults in configuration and sidecar entries, with their lines"),
-    _Command("explain", "controllers.cli.explain", "say why a pod gets what it gets, and what would change it"),
+    _Command(
+        "explain", "controllers.cli.explain", "say what every rule would answer about an object, why, and what would change it"
+    ),
     _Command(
         "inject", "controllers.cli.inject", "put sidecars into the workloads of files, as the server would into their pods"
     ),
     _Command("manifests", "controllers.cli.manifests", "print the webhook configurations for kubectl apply"),
     _Command("ip", "controllers.cli.ip", "list and show fixed pod addresses, and give one back by hand"),
     _Command("status", "controllers.cli.status", "show what a running process knows"),
+    _Command("completion", "controllers.cli.completion", "print a script that completes this command line in a shell"),
     _Command("version", "controllers.cli.main", "print the version"),
 )
 
@@ -78,9 +86,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except SystemExit as ending:  # argparse: --help or wrong use, already said
         return ending.code if isinstance(ending.code, int) else WRONG_USE
-    except UsageError as error:
+    except (UsageError, PluginError) as error:
         print("\n".join(f"{PROJECT}: {line}" for line in str(error).splitlines()), file=sys.stderr)
         return WRONG_USE
+    except Failed as error:
+        from controllers.cli.text import visible  # what a server says must not steer the terminal
+
+        print("\n".join(f"{PROJECT}: {line}" for line in visible(str(error)).splitlines()), file=sys.stderr)
+        return PROBLEMS
     except BrokenPipeError:
         # The reader (`| head`) has enough; nothing more may be written, not even by the interpreter when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -106,7 +119,7 @@ def _open_standard_streams() -> None:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags of `version`."""
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="json: one object")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -116,8 +129,29 @@ def run(options: argparse.Namespace) -> int:
     return FINE
 
 
-def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def grammar() -> Grammar:
+    """All commands and flags, as `controllers.cli.grammar` has them. Imports every command."""
+    from controllers.cli.grammar import command_of
+
+    return command_of(_parser([command.name for command in _COMMANDS], every=True), PROJECT)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose faults say where the examples are. Those of the commands are of this class, too."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(WRONG_USE, f"{self.prog}: error: {message}\n{self.prog} --help has examples\n")
+
+
+def _loaded(module: str) -> Any:
+    with undisturbed():
+        return importlib.import_module(module)
+
+
+def _parser(arguments: Sequence[str], *, every: bool = False) -> argparse.ArgumentParser:
+    """The parser with the flags of the command in *arguments*, or of all."""
+    parser = _Parser(
         PROJECT,
         description="Guards a Kubernetes cluster: admission webhooks from one process.",
         epilog=_OVERVIEW,
@@ -129,7 +163,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
     for command in _COMMANDS:
         # Only the command that runs is imported: `version` needs none of what `serve` does.
-        module = importlib.import_module(command.module) if command.name == chosen else None
+        module = _loaded(command.module) if every or command.name == chosen else None
         sub = commands.add_parser(
             command.name,
             help=command.help,

@@ -19,7 +19,7 @@ from controllers.cli.usage import UsageError, configuration
 from controllers.config.document import DEFAULT_HOME
 from controllers.config.flags import add_config_flag
 from webhook.admission.configurations import ClientConfig, configurations
-from webhook.admission.registry import SERVICES
+from webhook.admission.registry import services_with
 from webhook.objects.documents import write_yaml
 from webhook.objects.meta import Json
 
@@ -97,7 +97,9 @@ def _registrations(options: argparse.Namespace) -> list[Json]:
     client = _service(service, ca_pem) if options.url is None else ClientConfig.url(_url(options.url), ca_pem)
     home = service.partition("/")[0] if options.url is None else DEFAULT_HOME
     settings = configuration(options).settings(home)
-    return configurations([service for service in SERVICES if service.name not in settings.disabled], client, settings)
+    return configurations(
+        [service for service in services_with(settings) if service.name not in settings.disabled], client, settings
+    )
 
 
 def _installation(options: argparse.Namespace) -> list[Json]:
@@ -119,6 +121,8 @@ def _installation(options: argparse.Namespace) -> list[Json]:
                 item["data"] = {CONFIGURATION_KEY: Path(options.config).read_text()}
             elif item["kind"] in WEBHOOKS:
                 item["webhooks"] = registered[item["kind"]]
+        # Before the webhooks, which come last.
+        found[-len(WEBHOOKS) : -len(WEBHOOKS)] = _rights(options)
     if options.image is not None:
         if not IMAGE.fullmatch(options.image):
             raise UsageError(f"--image {options.image}: is no reference of an image")
@@ -126,6 +130,16 @@ def _installation(options: argparse.Namespace) -> list[Json]:
             if item["kind"] == "Deployment":
                 item["spec"]["template"]["spec"]["containers"][0]["image"] = options.image
     return [item for item in found if item["kind"] not in WEBHOOKS] if options.no_webhooks else found
+
+
+def _rights(options: argparse.Namespace) -> list[Json]:
+    """What the controllers of others ask for that the configuration names."""
+    used = configuration(options).plugins.controllers_used
+    if not used:
+        return []
+    from controllers.plugins.rights import roles
+
+    return roles(used, DEFAULT_HOME)
 
 
 def _url(url: str) -> str:

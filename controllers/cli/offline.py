@@ -16,6 +16,7 @@ from controllers.cli.usage import UsageError, configuration
 from controllers.config.document import Configuration
 from controllers.config.flags import add_config_flag
 from controllers.local import LocalCluster, LocalError
+from controllers.local_addresses import LocalAddresses
 from webhook.admission.gate import Gate
 from webhook.admission.registry import by_name
 from webhook.admission.review import User
@@ -47,6 +48,7 @@ class Offline:
     settings: Settings
     cluster: Cluster
     clock: Clock
+    addresses: LocalAddresses | None = None  # as the files have them
 
     def gate(self) -> Gate:
         """The whole of admission, as the server has it."""
@@ -87,7 +89,7 @@ def offline(options: argparse.Namespace) -> Offline:
     config = configuration(options)
     # Who calls is proved to the server by TLS; here the operator is the caller.
     settings = attrs.evolve(config.settings(), client_subjects=None, verify_patches=True)
-    clock = _clock(options.now)
+    clock = clock_of(options.now)
     if options.local == "":
         raise UsageError('--local "": no such folder')
     facts = LocalCluster(options.local or ".", settings.votes, clock)
@@ -96,7 +98,8 @@ def offline(options: argparse.Namespace) -> Offline:
             facts.read()
         except LocalError as error:
             raise UsageError(str(error)) from error
-    return Offline(config, settings, facts.cluster, clock)
+    addresses = LocalAddresses(facts)
+    return Offline(config, settings, attrs.evolve(facts.cluster, addresses=addresses), clock, addresses)
 
 
 def read_source(file: str) -> bytes:
@@ -114,7 +117,8 @@ def shown(file: str) -> str:
     return "stdin" if file == STDIN else file
 
 
-def _clock(now: str | None) -> SystemClock:
+def clock_of(now: str | None) -> SystemClock:
+    """The clock that --now asks for. Raises UsageError."""
     if now is None:
         return SystemClock()
     now_s = parse_time_s(now)

@@ -33,8 +33,10 @@ __all__ = ["add_arguments", "describe", "run"]
 
 EXAMPLES: Final = """\
 examples:
+  gatehouse review --config examples/bounds/gatehouse.yaml examples/bounds/reviews/3-a-shell-in-production.yaml
+                     what would be decided; --local DIR says with which nodes, pods and namespaces
   gatehouse review --local cluster/ review.yaml
-                     what would be decided, with the nodes and pods of that folder
+                     the same of your own: reviews as kube-apiserver sends them
   gatehouse review --config gatehouse.yaml -o json review.json | jq -r .response.patch | base64 -d
                      the answer's bytes, as the API server would get them
   kubectl logs my-recorder | gatehouse review -

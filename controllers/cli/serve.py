@@ -6,9 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Final
 
-from controllers.cli.usage import UsageError, configuration
+from controllers.cli.usage import UsageError, configuration, no_cluster
 from controllers.config.document import LogFormat
 from controllers.config.flags import add_config_flag, add_override_flags, overrides
+from controllers.config.webhook import MetricsAuthorization
+from controllers.loading import undisturbed
 from webhook.logs import configure_logging
 
 EXAMPLES: Final = """\
@@ -38,12 +40,15 @@ def run(options: argparse.Namespace) -> int:
     config = configuration(options, overrides(options))
     if options.local is not None and (not options.local or not Path(options.local).is_dir()):
         raise UsageError(f"--local {options.local}: no such folder")
+    if options.local is not None and config.metrics.authorization is MetricsAuthorization.KUBERNETES:
+        raise UsageError("metrics.authorization: kubernetes needs an API server to ask, and --local has none")
     configure_logging(verbose=config.logging.verbose, json_lines=config.logging.format is LogFormat.JSON)
     # Only now: what serves is half a second of imports that a wrong flag need not wait for.
-    from controllers import process
-    from controllers.runtime.errors import ClientConfigError
+    with undisturbed():
+        from controllers import process
+        from controllers.runtime.errors import ClientConfigError
 
     try:
         return process.run(process.Options(config, Path(options.local) if options.local is not None else None))
     except ClientConfigError as error:
-        raise UsageError(str(error)) from error
+        raise no_cluster(error, "gatehouse serve --local examples/edge-health needs none") from error

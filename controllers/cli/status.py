@@ -3,50 +3,43 @@
 from __future__ import annotations
 
 import argparse
-import http.client
 import json
-import re
 import sys
-import urllib.error
-import urllib.request
 from typing import Final
 
-from controllers.cli.usage import UsageError
-from controllers.status import describe
+from controllers.cli import pages
+from controllers.cli.text import visible
+from controllers.describing import describe
+
+FORWARD: Final = "kubectl -n kube-system port-forward deploy/gatehouse 8080 makes one of a cluster reachable"
 
 EXAMPLES: Final = """\
 examples:
   gatehouse status                                        the process on this machine
-  kubectl -n kube-system exec deploy/gatehouse -- gatehouse status
+  kubectl -n kube-system exec deploy/gatehouse -- gatehouse status        (with metrics.tls: status --tls)
   gatehouse status --address 127.0.0.1:8080 -o json | jq .silentNodes.nodes
 
 exit codes: 0 ready, 1 not ready or not reachable, 2 wrong use
 """
 
-TIMEOUT_S = 10.0
-_HOST: Final = re.compile(r"[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9._-]+)?\]")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's flags."""
-    parser.add_argument("--address", metavar="HOST:PORT", default="127.0.0.1:8080", help="its --metrics-bind-address")
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
+    pages.add_arguments(parser)
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="json: the whole of /statusz")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the page; the exit code says whether the process is ready. Raises UsageError."""
-    host, colon, port = options.address.rpartition(":")
-    if not colon or not (port.isascii() and port.isdecimal() and int(port) < 65536) or not _HOST.fullmatch(host):
-        raise UsageError(f"--address {options.address}: expected HOST:PORT, without http:// and path")
-    url = f"http://{host or '127.0.0.1'}:{port}/statusz"
+    source = pages.source(options)
     try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
-            page = json.load(answer)
+        page = source.read_json("/statusz")
         if not isinstance(page, dict) or not isinstance(page.get("process"), dict):
             raise ValueError("not the status page of a gatehouse process")
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        why = error.reason if isinstance(error, urllib.error.URLError) else str(error) or type(error).__name__
-        print(f"{url}: {why}", file=sys.stderr)
+    except (OSError, ValueError) as error:
+        hint = f"; is it running there? {FORWARD}" if isinstance(error, OSError) else ""
+        print(f"{source.url('/statusz')}: {error or type(error).__name__}{hint}", file=sys.stderr)
         return 1
-    print(json.dumps(page) if options.output == "json" else describe(page))
+    # Names come from users' objects: they must not steer a terminal.
+    print(json.dumps(page) if options.output == "json" else visible(describe(page)))
     return 0 if page.get("process", {}).get("ready") else 1

@@ -1,6 +1,6 @@
 """What a person reads of a review and its answer: the decision, its reason, and what it changes.
 
-Pure. Colours are ANSI escapes, only where the caller asks for them (`wants_colour`).
+Pure but for `wants_colour`, which reads the environment. Colours are ANSI escapes, only where the caller asks for them.
 """
 
 from __future__ import annotations

@@ -5,14 +5,26 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping
+from typing import Final
 
 from controllers.config.document import Configuration, ConfigurationError, Override, load
 from controllers.config.environment import overrides_in
 from webhook.objects.sources import Path
 
+OWN_RIGHTS: Final = "the command reads with your own rights: kubectl auth can-i --list says which they are"
+
 
 class UsageError(Exception):
     """The command cannot be carried out as it was given: exit code 2. The message says what to mend."""
+
+
+class Failed(Exception):
+    """The command was right, and what it asked did not answer, or refused: exit code 1. The message says what to do."""
+
+
+def no_cluster(error: Exception, instead: str = "") -> UsageError:
+    """That there is no cluster to speak to, and how one is named; *instead*: what needs none."""
+    return UsageError(f"no cluster to read from: {error}\n--kubeconfig FILE names one{f'; {instead}' if instead else ''}")
 
 
 def configuration(options: argparse.Namespace, overrides: Mapping[Path, Override] | None = None) -> Configuration:

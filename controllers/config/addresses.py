@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import attrs
 
-from controllers.config.decoder import Reader, choice, duration, flag, setting
+from controllers.config.decoder import Reader, choice, duration, flag, setting, takes
 from webhook.addresses.address import AddressError
 from webhook.addresses.facts import EXPIRY_S, LEAST_EXPIRY_S, OnExhausted
 from webhook.addresses.grammar import MAX_ITEMS, parse_item
@@ -22,6 +22,7 @@ LONGEST_S: Final = 168 * 3600.0  # as the CRD has it
 def _ranges() -> Reader:
     """A list of addresses, ranges and CIDRs, as an AddressSet."""
 
+    @takes("list of addresses, ranges and CIDRs")
     def read(value: Any) -> AddressSet:
         if not isinstance(value, list):
             raise ValueError(f"must be a list of addresses, ranges and CIDRs, not {json_type(value)}")
@@ -54,13 +55,19 @@ class PodIPSection:
     """features.podIP: fixed addresses, for pods that ask"""
 
     # Needs the CRDs, and rights to make reservations: nobody has them who did not ask.
+    #: needs the kinds AddressPool and AddressReservation, and rights to make reservations
     enabled: bool = setting(False, flag())
-    ranges: AddressSet = setting(AddressSet(), _ranges())  # of the network, where Calico's pools cannot be read; none = any
+    #: what the network takes where Calico's pools cannot be read; none: anything
+    ranges: AddressSet = setting(AddressSet(), _ranges())
     # Of reservations and lists outside of every AddressPool, which has its own.
+    #: of a reservation for which no pod came, if of no AddressPool
     expiry_s: float = setting(EXPIRY_S, duration(at_least_s=LEAST_EXPIRY_S, at_most_s=LONGEST_S))
+    #: for how long such an address is not given to others
     cooldown_s: float = setting(0.0, duration(at_most_s=LONGEST_S))
+    #: of pods with a list of their own, when none is free. `gate`: they wait behind a scheduling gate
     on_exhausted: OnExhausted = setting(OnExhausted.DENY, choice(OnExhausted))
-    by_hand: ByHand = setting(ByHand.REFUSE, choice(ByHand))  # pods that bear an address and do not ask for it
+    #: of pods that bear an address and do not ask for it. `Allow`: they may share one with a pod that asks
+    by_hand: ByHand = setting(ByHand.REFUSE, choice(ByHand))
 
     def policy(self) -> AddressPolicy | None:
         """The same for `webhook`; None = it is off."""
@@ -73,4 +80,5 @@ class PodIPSection:
 class PodIPControllerSection:
     """controllers.podIP: addresses are given back; it runs where features.podIP is on"""
 
+    #: off: no address ever comes free
     enabled: bool = setting(True, flag())

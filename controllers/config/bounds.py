@@ -11,7 +11,19 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
-from controllers.config.decoder import Reader, Rule, choice, flag, section, sections, sections_by, setting, text, texts
+from controllers.config.decoder import (
+    Reader,
+    Rule,
+    choice,
+    flag,
+    section,
+    sections,
+    sections_by,
+    setting,
+    takes,
+    text,
+    texts,
+)
 from webhook.objects import quantity
 from webhook.objects.creators import CONTROL_PLANE, CreatorPolicy, CreatorRule, Subjects
 from webhook.objects.dns_names import is_dns_label
@@ -38,7 +50,7 @@ def label_fault(value: str) -> str | None:
 def mode_reader() -> Reader:
     """Off, Warn or Deny. YAML makes false of a bare Off."""
     read = choice(Mode)
-    return lambda value: Mode.OFF if value is False else read(value)
+    return takes("`Off`, `Warn` or `Deny`")(lambda value: Mode.OFF if value is False else read(value))
 
 
 def repeats(names: tuple[str, ...]) -> bool:
@@ -65,7 +77,9 @@ def _judged_fault(value: str) -> str | None:
 class NamespacesSection:
     """Namespaces by name, or by the beginning of their names"""
 
+    #: names, or beginnings of names with "*"; none: every namespace
     only: tuple[str, ...] = setting((), texts(check=_judged_fault))
+    #: these not, whatever `only` says
     never: tuple[str, ...] = setting((), texts(check=_namespace_fault))
 
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -84,6 +98,7 @@ class NamespacesSection:
 # -- what pods may ask for
 
 
+@takes("quantity")
 def _amount(value: Any) -> Quantity:
     found = quantity.read(value)
     if found.nanos < 0:
@@ -91,6 +106,7 @@ def _amount(value: Any) -> Quantity:
     return found
 
 
+@takes("quantity, at least 1")
 def _ratio(value: Any) -> Quantity:
     found = quantity.read(value)
     if found.nanos < NANOS:
@@ -120,7 +136,9 @@ def _is_above(low: Quantity | None, high: Quantity | None) -> bool:
 class SpanSection:
     """From where to where an amount may be"""
 
+    #: null: no such bound
     min: Quantity | None = setting(None, _amount)
+    #: null: no such bound
     max: Quantity | None = setting(None, _amount)
 
     rules: ClassVar[tuple[Rule, ...]] = (Rule(("min", "max"), _above("min", "max"), "must not be above max"),)
@@ -132,6 +150,7 @@ class BoundsSection:
 
     requests: SpanSection = section(SpanSection)
     limits: SpanSection = section(SpanSection)
+    #: of limit to request; null: no such bound
     max_ratio: Quantity | None = setting(None, _ratio)
 
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -170,11 +189,16 @@ def _resource_fault(resource: str) -> str | None:
 class ResourcePolicySection:
     """One set of bounds"""
 
+    #: messages name the policy by it
     name: str = setting("", text(at_least=1, check=label_fault))
     namespaces: NamespacesSection = section(NamespacesSection)
+    #: `Deny` refuses, `Warn` lets it pass and tells who asked, `Off` keeps the policy for later
     mode: Mode = setting(Mode.DENY, mode_reader())
+    #: what an amount means that nobody states: no request is 0 and no limit is boundless; nothing; or a breach
     absent: Absent = setting(Absent.COUNTS, choice(Absent))
+    #: by resource: of every single container
     container: Mapping[str, BoundsSection] = setting({}, sections_by(BoundsSection, _resource_fault))
+    #: by resource: of the effective pod, what the scheduler counts
     pod: Mapping[str, BoundsSection] = setting({}, sections_by(BoundsSection, _resource_fault))
 
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -205,8 +229,11 @@ def _pod_too_small(container: BoundsSection, pod: BoundsSection) -> bool:
 class ResourceLimitsSection:
     """features.resourceLimits: what pods may ask for"""
 
+    #: off: no policy counts
     enabled: bool = setting(True, flag())
+    #: warn of amounts that are probably mistyped, where there are policies: 400m of memory
     typo_hints: bool = setting(True, flag())
+    #: each that is for a namespace counts
     policies: tuple[ResourcePolicySection, ...] = setting((), sections(ResourcePolicySection, name="name"))
 
     def value(self) -> tuple[ResourcePolicy, ...]:
@@ -244,8 +271,11 @@ def _star_fault(value: str) -> str | None:
 class SubjectsSection:
     """Who"""
 
+    #: names, or beginnings of names with "*"
     users: tuple[str, ...] = setting((), texts(check=_star_fault))
+    #: names, or beginnings of names with "*"
     groups: tuple[str, ...] = setting((), texts(check=_star_fault))
+    #: `NAMESPACE/NAME`, `NAMESPACE/*`
     service_accounts: tuple[str, ...] = setting((), texts(check=_account_fault))
 
     def value(self) -> Subjects:
@@ -272,11 +302,15 @@ def _is_never_asked(it: Any, given: frozenset[str]) -> bool:
 class CreatorRuleSection:
     """One rule"""
 
+    #: messages name the rule by it
     name: str = setting("", text(at_least=1, check=label_fault))
+    #: in the plural: `pods`, `deployments.apps`, `pods/exec`, `pods/*`, `*/scale`, `*`
     resources: tuple[str, ...] = setting((), texts(check=_resource_pattern_fault))
+    #: `CREATE`, `UPDATE`, `DELETE`, `CONNECT`, or `*`
     operations: tuple[str, ...] = setting(("CREATE",), texts(check=_operation_fault))
     namespaces: NamespacesSection = section(NamespacesSection)
     allow: SubjectsSection = section(SubjectsSection)
+    #: `Deny` refuses, `Warn` lets it pass and tells who asked, `Off` keeps the rule for later
     mode: Mode = setting(Mode.DENY, mode_reader())
 
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -305,8 +339,10 @@ class CreatorRuleSection:
 class CreatorPolicySection:
     """features.creatorPolicy: who may create what"""
 
+    #: off: no rule counts
     enabled: bool = setting(True, flag())
     exempt: SubjectsSection = section(SubjectsSection)  # beside the control plane
+    #: each closes its resources to everyone whom it does not name
     creator_rules: tuple[CreatorRuleSection, ...] = setting((), sections(CreatorRuleSection, name="name"), key="rules")
 
     def value(self) -> CreatorPolicy:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 import attrs
 
 from controllers.config.bounds import NamespacesSection, label_fault, mode_reader, repeats
-from controllers.config.decoder import Reader, Rule, flag, section, sections, setting, text, texts
+from controllers.config.decoder import Reader, Rule, flag, section, sections, setting, takes, text, texts
 from webhook.objects.compliance import Capabilities, CompliancePolicy, HostPaths, Labels, Registries, Tags
 from webhook.objects.enforcement import Mode
 from webhook.objects.selectors import SelectorError, json_type, key_fault, value_fault
@@ -51,6 +51,7 @@ def _label_values() -> Reader:
     """{team: [shop, pay], owner: []} as keys with their allowed values."""
     values = texts(check=value_fault)
 
+    @takes("object of lists of strings by label")
     def read(value: Any) -> dict[str, tuple[str, ...]]:
         if not isinstance(value, dict):
             raise ValueError(f"must be an object of label keys, not {json_type(value)}")
@@ -85,7 +86,9 @@ def _needs_a_mode(name: str) -> Rule:
 class HostPathsSection:
     """Volumes of the node's own files"""
 
+    #: of volumes of the kind `hostPath`
     mode: Mode = setting(Mode.OFF, mode_reader())
+    #: paths, and what lies below them
     allow: tuple[str, ...] = setting((), texts(check=_path_fault))
 
     rules: ClassVar[tuple[Rule, ...]] = (_needs_a_mode("allow"),)
@@ -95,8 +98,11 @@ class HostPathsSection:
 class CapabilitiesSection:
     """Linux capabilities"""
 
+    #: of capabilities that are added, or not dropped
     mode: Mode = setting(Mode.OFF, mode_reader())
+    #: asks for `drop: [ALL]`, after which only NET_BIND_SERVICE may be added
     drop_all: bool = setting(False, flag())
+    #: may be added all the same, written without CAP_
     allow: tuple[str, ...] = setting((), texts(check=_capability_fault))
 
     rules: ClassVar[tuple[Rule, ...]] = (_needs_a_mode("allow"),)
@@ -106,7 +112,9 @@ class CapabilitiesSection:
 class RegistriesSection:
     """Where images come from"""
 
+    #: of where images come from
     mode: Mode = setting(Mode.OFF, mode_reader())
+    #: registries, with or without a path; whole parts count
     allow: tuple[str, ...] = setting((), texts(check=_registry_fault))
 
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -123,8 +131,11 @@ class RegistriesSection:
 class TagsSection:
     """How images are named"""
 
+    #: of how images are named
     mode: Mode = setting(Mode.OFF, mode_reader())
+    #: tags, or beginnings with "*"; no tag is `latest`
     forbid: tuple[str, ...] = setting(Tags().forbid, texts(check=_tag_fault))
+    #: asks for `app@sha256:…`
     require_digest: bool = setting(False, flag())
 
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -141,7 +152,9 @@ class TagsSection:
 class LabelsSection:
     """Labels that a pod bears"""
 
+    #: of labels that are missing
     mode: Mode = setting(Mode.OFF, mode_reader())
+    #: label → values that it may have; none: any but the empty one
     required: Mapping[str, tuple[str, ...]] = setting({}, _label_values())
 
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -167,12 +180,18 @@ def _asks_nothing(it: Any, given: frozenset[str]) -> bool:
 class CompliancePolicySection:
     """One set of rules"""
 
+    #: messages name the policy by it
     name: str = setting("", text(at_least=1, check=label_fault))
     namespaces: NamespacesSection = section(NamespacesSection)
+    #: privileged containers, Windows host processes
     privilege: Mode = setting(Mode.OFF, mode_reader())
+    #: asks for `allowPrivilegeEscalation: false`
     privilege_escalation: Mode = setting(Mode.OFF, mode_reader())
+    #: the node's network, processes and IPC
     host_namespaces: Mode = setting(Mode.OFF, mode_reader())
+    #: ports of the node
     host_ports: Mode = setting(Mode.OFF, mode_reader())
+    #: asks for `runAsNonRoot: true`, and for no `runAsUser: 0`
     run_as_non_root: Mode = setting(Mode.OFF, mode_reader())
     host_paths: HostPathsSection = section(HostPathsSection)
     capabilities: CapabilitiesSection = section(CapabilitiesSection)
@@ -207,7 +226,9 @@ class CompliancePolicySection:
 class PodComplianceSection:
     """features.podCompliance: security rules of pods"""
 
+    #: off: no policy counts
     enabled: bool = setting(True, flag())
+    #: each that is for a namespace counts
     policies: tuple[CompliancePolicySection, ...] = setting((), sections(CompliancePolicySection, name="name"))
 
     def value(self) -> tuple[CompliancePolicy, ...]:

@@ -34,6 +34,7 @@ _KEY: Final = "key"
 _SECTION: Final = "section"
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Reader)
 
 
 @attrs.frozen(order=True)
@@ -85,6 +86,16 @@ def section(kind: type[T], *, key: str = "") -> T:
     """An attribute that is an object of its own, read into *kind*."""
     made: T = attrs.field(factory=kind, metadata={_SECTION: kind, _KEY: key})
     return made
+
+
+def takes(shape: str, *, items: type | None = None) -> Callable[[R], R]:
+    """Says of a reader what it takes, in the words of docs/reference/configuration.md; *items*: the class of what is inside."""
+
+    def mark(read: R) -> R:
+        read.shape, read.items = shape, items  # type: ignore[attr-defined]
+        return read
+
+    return mark
 
 
 class Decoder:
@@ -168,12 +179,24 @@ def _unknown(key: str, known: Iterable[str]) -> str:
     return f"unknown key (known: {', '.join(sorted(folded.values()))})"
 
 
+def shape_of(field: Any) -> tuple[str, type | None]:
+    """What the key of *field* takes, in words, and the class of the objects in it.
+
+    Raises AttributeError for a reader that does not say so by `takes`.
+    """
+    if _SECTION in field.metadata:
+        return "object", field.metadata[_SECTION]
+    read = field.metadata[_READER]
+    return read.shape, read.items
+
+
 # -- readers -----------------------------------------------------------------------------------------------------------
 
 
 def text(*, at_least: int = 0, check: Callable[[str], str | None] = lambda value: None) -> Reader:
     """A string; *check* says what is wrong with it."""
 
+    @takes("string")
     def read(value: Any) -> str:
         if not isinstance(value, str):
             raise ValueError(f"must be a string, not {json_type(value)}{_quote_hint(value)}")
@@ -190,6 +213,7 @@ def texts(*, check: Callable[[str], str | None] = lambda value: None) -> Reader:
     """A list of strings that are not empty, as a tuple."""
     one = text(at_least=1, check=check)
 
+    @takes("list of strings")
     def read(value: Any) -> tuple[str, ...]:
         if not isinstance(value, list):
             raise ValueError(f"must be a list of strings, not {json_type(value)}")
@@ -210,6 +234,7 @@ def texts(*, check: Callable[[str], str | None] = lambda value: None) -> Reader:
 def flag() -> Reader:
     """A boolean, and nothing that looks like one."""
 
+    @takes("true or false")
     def read(value: Any) -> bool:
         if not isinstance(value, bool):
             raise ValueError(f"must be true or false, not {json_type(value)}")
@@ -221,6 +246,7 @@ def flag() -> Reader:
 def integer(*, at_least: int, at_most: int) -> Reader:
     """A whole number between two limits."""
 
+    @takes(f"whole number, {at_least} to {at_most}")
     def read(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
             raise ValueError(f"must be a whole number, not {_shown(value)}")
@@ -234,6 +260,7 @@ def integer(*, at_least: int, at_most: int) -> Reader:
 def number(*, at_least: float, at_most: float) -> Reader:
     """A number between two limits."""
 
+    @takes(f"number, {at_least:g} to {at_most:g}")
     def read(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ValueError(f"must be a number, not {json_type(value)}")
@@ -247,6 +274,7 @@ def number(*, at_least: float, at_most: float) -> Reader:
 def duration(*, at_least_s: float = 0.0, at_most_s: float = 365 * 24 * 3600.0) -> Reader:
     """A Go duration ("1m30s") between two limits, as seconds."""
 
+    @takes(f"duration, {format_duration_s(at_least_s)} to {format_duration_s(at_most_s)}")
     def read(value: Any) -> float:
         if not isinstance(value, str):
             raise ValueError(f'must be a duration such as "15s" or "1m30s", not {_shown(value)}')
@@ -263,6 +291,7 @@ def duration(*, at_least_s: float = 0.0, at_most_s: float = 365 * 24 * 3600.0) -
 def choice(kind: type[StrEnum]) -> Reader:
     """One word of an enumeration."""
 
+    @takes(" or ".join(f"`{member.value}`" for member in kind))
     def read(value: Any) -> StrEnum:
         words = [member.value for member in kind]
         if value not in words:
@@ -277,6 +306,7 @@ def choice(kind: type[StrEnum]) -> Reader:
 def address() -> Reader:
     """A bind address."""
 
+    @takes("address: `HOST:PORT`, `:PORT`, `0` is off")
     def read(value: Any) -> Address:
         if value == 0 and not isinstance(value, bool):
             return Address.parse("0")  # YAML makes a number of `bindAddress: 0`, and it can only mean one thing
@@ -290,6 +320,7 @@ def address() -> Reader:
 def selector() -> Reader:
     """A LabelSelector object, or its string form."""
 
+    @takes("label selector, as an object or as a string")
     def read(value: Any) -> Selector:
         return Selector.parse(value) if isinstance(value, str) else Selector.from_object(value)
 
@@ -299,6 +330,7 @@ def selector() -> Reader:
 def sections(kind: type[T], *, name: str = "") -> Reader:
     """A list of objects, each read into a *kind*, as a tuple. *name*: the attribute that no two of them may share."""
 
+    @takes("list of objects", items=kind)
     def read(value: Any) -> tuple[T, ...]:
         if not isinstance(value, list):
             raise ValueError(f"must be a list of objects, not {json_type(value)}")
@@ -316,6 +348,7 @@ def sections(kind: type[T], *, name: str = "") -> Reader:
 def sections_by(kind: type[T], check: Callable[[str], str | None] = lambda key: None) -> Reader:
     """An object whose values are each read into a *kind*; *check* says what is wrong with a key."""
 
+    @takes("object of objects by name", items=kind)
     def read(value: Any) -> dict[str, T]:
         if not isinstance(value, dict):
             raise ValueError(f"must be an object, not {json_type(value)}")

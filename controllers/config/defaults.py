@@ -12,7 +12,19 @@ from typing import Any, ClassVar, Final
 import attrs
 
 from controllers.config.bounds import label_fault
-from controllers.config.decoder import Reader, Rule, flag, integer, section, sections, sections_by, selector, setting, text
+from controllers.config.decoder import (
+    Reader,
+    Rule,
+    flag,
+    integer,
+    section,
+    sections,
+    sections_by,
+    selector,
+    setting,
+    takes,
+    text,
+)
 from webhook.defaults.sets import ContainerDefaults, DefaultSet, PodDefaults, faults
 from webhook.defaults.tuning import DEFAULT_STEPS, Scale, Step, Tuning
 from webhook.objects import quantity
@@ -27,6 +39,7 @@ MOST_PERCENT: Final = 1000
 def _by_key(one: Reader) -> Reader:
     """An object whose values are each read by *one*; a value that is null is none."""
 
+    @takes(f"object of values by key, each a {one.shape}")  # type: ignore[attr-defined]
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise ValueError(f"must be an object, not {json_type(value)}")
@@ -45,6 +58,7 @@ def _by_key(one: Reader) -> Reader:
     return read
 
 
+@takes("quantity")
 def _amount(value: Any) -> Quantity:
     return quantity.read(value).in_whole_millis()
 
@@ -53,7 +67,9 @@ def _amount(value: Any) -> Quantity:
 class ContainerDefaultsSection:
     """Requests and limits of one kind of container, or of one container"""
 
+    #: where a container has none of that resource
     requests: Mapping[str, Quantity] = setting({}, _by_key(_amount))
+    #: where a container has none of that resource
     limits: Mapping[str, Quantity] = setting({}, _by_key(_amount))
 
     def value(self) -> ContainerDefaults:
@@ -73,12 +89,18 @@ class ResourcesSection:
 class DefaultSetSection:
     """One set of defaults"""
 
+    #: messages name the set by it
     name: str = setting("", text(at_least=1, check=label_fault))
+    #: absent: every namespace
     namespace_selector: Selector = setting(Selector(), selector())
+    #: absent: every pod
     pod_selector: Selector = setting(Selector(), selector())
+    #: added where they are missing; placeholders are filled in
     labels: Mapping[str, str] = setting({}, _by_key(text()))
+    #: added where they are missing; placeholders are filled in
     annotations: Mapping[str, str] = setting({}, _by_key(text()))
     resources: ResourcesSection = section(ResourcesSection)
+    #: for one container by its name; goes before `resources`
     containers: Mapping[str, ContainerDefaultsSection] = setting({}, sections_by(ContainerDefaultsSection, label_fault))
 
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -99,6 +121,7 @@ class DefaultSetSection:
         )
 
 
+@takes("list of objects", items=DefaultSetSection)
 def _sets(value: Any) -> tuple[DefaultSetSection, ...]:
     found: tuple[DefaultSetSection, ...] = _SETS(value)
     wrong = tuple(faults([one.value() for one in found]))
@@ -114,7 +137,9 @@ _SETS: Final = sections(DefaultSetSection, name="name")
 class PodDefaultsSection:
     """features.podDefaults: what pods get that they lack"""
 
+    #: off: nothing is filled in
     enabled: bool = setting(True, flag())
+    #: all whose selectors choose a pod apply, in their order
     sets: tuple[DefaultSetSection, ...] = setting((), _sets)
 
     def value(self) -> PodDefaults:
@@ -129,10 +154,13 @@ class PodDefaultsSection:
 class StepSection:
     """From which utilisation on which factor applies"""
 
+    #: of the schedulable capacity that is requested
     at_percent: int = setting(0, integer(at_least=0, at_most=MOST_PERCENT))
+    #: what becomes of a request from there on
     factor_percent: int = setting(100, integer(at_least=1, at_most=MOST_PERCENT))
 
 
+@takes("quantity")
 def _bound(value: Any) -> Quantity:
     found = _amount(value)
     if found.nanos < 0:
@@ -149,9 +177,13 @@ def _are_not_rising(it: Any, given: frozenset[str]) -> bool:
 class CpuScaleSection:
     """How requests of one resource are scaled"""
 
+    #: whether this resource is scaled
     enabled: bool = setting(True, flag())
+    #: no request is lowered below it
     min: Quantity = setting(quantity.parse("10m"), _bound)
+    #: no request is raised above it; null: no such bound
     max: Quantity | None = setting(None, _bound)
+    #: by rising utilisation
     steps: tuple[StepSection, ...] = setting(
         tuple(StepSection(step.at_percent, step.factor_percent) for step in DEFAULT_STEPS), sections(StepSection)
     )
@@ -170,7 +202,9 @@ class CpuScaleSection:
 class MemoryScaleSection(CpuScaleSection):
     """The same of memory, which is left alone unless told otherwise: what is short of memory is killed"""
 
+    #: off: what is short of memory is killed, not slowed down
     enabled: bool = setting(False, flag())
+    #: no request is lowered below it
     min: Quantity = setting(quantity.parse("32Mi"), _bound)
 
 
@@ -178,8 +212,11 @@ class MemoryScaleSection(CpuScaleSection):
 class ResourceTuningSection:
     """features.resourceTuning: requests scaled to how full the cluster is"""
 
+    #: off: nothing is scaled, and nothing is counted for it
     enabled: bool = setting(False, flag())
+    #: absent: every namespace
     namespace_selector: Selector = setting(Selector(), selector())
+    #: absent: every pod
     pod_selector: Selector = setting(Selector(), selector())
     cpu: CpuScaleSection = section(CpuScaleSection)
     memory: MemoryScaleSection = section(MemoryScaleSection)

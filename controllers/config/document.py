@@ -31,6 +31,7 @@ from controllers.config.decoder import (
 )
 from controllers.config.election import ClientConnectionSection, LeaderElectionSection
 from controllers.config.features import ControllersSection, FeaturesSection
+from controllers.config.plugins import PluginsSection
 from controllers.config.votes import VotesSection
 from controllers.config.webhook import ClientAuthMode, MetricsSection, ProbesSection, WebhookSection
 from webhook.admission.settings import Settings
@@ -55,9 +56,11 @@ class LogFormat(StrEnum):
 
 @attrs.frozen
 class LoggingSection:
-    """logging"""
+    """logging: how the process writes its log"""
 
+    #: of a line: for people, or one JSON object
     format: LogFormat = setting(LogFormat.TEXT, choice(LogFormat))
+    #: a line for every review
     verbose: bool = setting(False, flag())
 
 
@@ -84,6 +87,7 @@ class Configuration:
     votes: VotesSection = section(VotesSection)
     features: FeaturesSection = section(FeaturesSection)
     controllers: ControllersSection = section(ControllersSection)
+    plugins: PluginsSection = section(PluginsSection)
     logging: LoggingSection = section(LoggingSection)
 
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -109,6 +113,7 @@ class Configuration:
             compliance=self.features.pod_compliance.value(),
             database_policy=self.controllers.database_instance.policy(),
             addresses=self.features.pod_ip.policy(),
+            plugins=tuple(rule.service for rule in self.plugins.rules_used),
             disabled=self.features.disabled(),
             max_in_flight=self.webhook.limits.max_in_flight,
             body_limit_bytes=self.webhook.limits.body_bytes,

@@ -27,11 +27,17 @@ def _namespace_fault(value: str) -> str | None:
 class LeaderElectionSection:
     """leaderElection: of several replicas one does the led work"""
 
+    #: needed as soon as there are two replicas
     enabled: bool = setting(False, flag())
-    name: str = setting("gatehouse", text(at_least=1, check=_name_fault))  # of the Lease
-    namespace: str = setting("", text(check=_namespace_fault))  # "" = the one that this process runs in
+    #: of the Lease
+    name: str = setting("gatehouse", text(at_least=1, check=_name_fault))
+    #: of the Lease; empty: the one that this process runs in
+    namespace: str = setting("", text(check=_namespace_fault))
+    #: how long the others wait for a leader that says nothing
     lease_duration_s: float = setting(15.0, duration(at_least_s=1))
+    #: after which a leader that cannot renew stops its led work
     renew_deadline_s: float = setting(10.0, duration(at_least_s=1))
+    #: between two tries to take or renew the Lease
     retry_period_s: float = setting(2.0, duration(at_least_s=1))
 
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -50,8 +56,11 @@ class LeaderElectionSection:
 
 @attrs.frozen
 class ClientConnectionSection:
-    """clientConnection"""
+    """clientConnection: how the API server is spoken to"""
 
-    kubeconfig: str = setting("", text())  # "" = $KUBECONFIG, else in-cluster, else ~/.kube/config
+    #: empty: `$KUBECONFIG`, else the pod's service account, else `~/.kube/config`
+    kubeconfig: str = setting("", text())
+    #: requests a second of each API client (one for caches, one for led writes)
     qps: float = setting(50.0, number(at_least=1, at_most=100_000))
+    #: requests of one client that may go at once
     burst: int = setting(100, integer(at_least=1, at_most=100_000))

@@ -34,6 +34,7 @@ def _optional_label_fault(value: str) -> str | None:
 class FeatureSection:
     """One feature"""
 
+    #: off: it answers 404 and is left out of `gatehouse manifests`
     enabled: bool = setting(True, flag())
 
 
@@ -41,10 +42,14 @@ class FeatureSection:
 class SidecarSection:
     """features.sidecar: what is injected where nothing is named"""
 
+    #: off: nothing is injected, and `/mutate` answers 404
     enabled: bool = setting(True, flag())
+    #: the entries that "true" stands for
     default: tuple[str, ...] = setting((ARTICLE_CONFIG_MAP,), texts(check=label_fault))
+    #: of a pod's entry that is nowhere, or was never good. `DenyNamed`: refused if the pod names it
     on_missing_entry: Missing = setting(_DEFAULT.on_missing, choice(Missing))
-    namespace: str = setting("", text(check=_optional_label_fault))  # "" = the one that this process runs in
+    #: whose ConfigMaps reach every pod; empty: the one that this process runs in
+    namespace: str = setting("", text(check=_optional_label_fault))
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -103,6 +108,7 @@ def _services() -> Iterator[str]:
 class ControllerSection:
     """One led controller"""
 
+    #: off: the leader does nothing of it
     enabled: bool = setting(True, flag())
 
 
@@ -110,8 +116,11 @@ class ControllerSection:
 class CoverageSection:
     """controllers.coverage: pods that should carry a sidecar and do not"""
 
+    #: bare pods are counted, and told of on their owner
     enabled: bool = setting(True, flag())
-    grace_s: float = setting(GRACE_S, duration(at_most_s=24 * 3600.0))  # for how long a new pod is nobody's business
+    #: for how long a new pod is left out of it
+    grace_s: float = setting(GRACE_S, duration(at_most_s=24 * 3600.0))
+    #: evict them, slowly, so that their owners make new ones; needs manifests/evictions
     evict: bool = setting(False, flag())
 
 

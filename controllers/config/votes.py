@@ -19,17 +19,26 @@ def _optional_key(value: str) -> str | None:
 
 @attrs.frozen
 class VotesSection:
-    """votes"""
+    """votes: what a node's peers say of it (docs/edge-health.md)"""
 
+    #: `annotation`: healthyValue or unhealthyValue; `superedge`: absent is healthy, "yes" is unhealthy
     protocol: Protocol = setting(_DEFAULT.protocol, choice(Protocol))
+    #: of the Node that bears the vote; with protocol `superedge` the default means `nodeunhealth`
     annotation: str = setting(_DEFAULT.annotation, text(at_least=1, check=key_fault))
     # An empty value could not be told from an absent annotation, and silence must never mean healthy.
+    #: only with protocol `annotation`
     healthy_value: str = setting(_DEFAULT.healthy_value, text(at_least=1))
+    #: only with protocol `annotation`
     unhealthy_value: str = setting(_DEFAULT.unhealthy_value, text(at_least=1))
+    #: of the Node: the RFC 3339 moment at which the vote was written; empty: votes carry no time
     time_annotation: str = setting(_DEFAULT.time_annotation, text(check=_optional_key))
+    #: a healthy vote older than this no longer counts; 0s: no limit
     max_age_s: float = setting(_DEFAULT.max_age_s, duration())
+    #: without a vote's time: how long after Ready's change a node is guarded; 0s: no limit
     max_guard_s: float = setting(_DEFAULT.max_guard_s, duration())
+    #: the nodes that may be guarded, `zone=plant-7,!gpu` or an object; empty: all
     node_selector: Selector = setting(_DEFAULT.node_selector, selector())
+    #: drop the unreachable taint whatever the vote says
     always_reachable: bool = setting(_DEFAULT.always_reachable, flag())
 
     rules: ClassVar[tuple[Rule, ...]] = (

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from enum import StrEnum
 from typing import ClassVar, Final
 
 import attrs
 
-from controllers.certificates.plan import Files, Followed, Timing, Wanted
+from controllers.certificates.wanted import Files, Followed, Timing, Wanted
 from controllers.config.address import Address
 from controllers.config.bounds import label_fault
 from controllers.config.decoder import Rule, address, choice, duration, flag, integer, section, setting, text, texts
@@ -33,6 +34,8 @@ class CertificateSource(StrEnum):
 
 
 _SECRETS: Final = (CertificateSource.SECRET, CertificateSource.CERT_MANAGER)
+_HOST_LABEL: Final = r"[A-Za-z0-9_]([-A-Za-z0-9_]{0,61}[A-Za-z0-9_])?"
+_HOST: Final = re.compile(rf"(\*\.)?{_HOST_LABEL}(\.{_HOST_LABEL})*")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
@@ -40,6 +43,23 @@ def _secret_fault(value: str) -> str | None:
     if not value or (len(value) <= 253 and _SUBDOMAIN.fullmatch(value)):
         return None
     return "must be the name of a Secret: lower case letters, digits, '-' and '.', at most 253"
+
+
+def _host_fault(value: str) -> str | None:
+    """A certificate can hold nothing else; found out at the start it would end the process."""
+    try:
+        ipaddress.ip_address(value)
+    except ValueError:
+        if len(value) <= 253 and _HOST.fullmatch(value):
+            return None
+        return "must be an IP address, or a DNS name in ASCII, which may begin with '*.'"
+    return None
+
+
+def _distinct(*names: str) -> tuple[str, ...]:
+    from webhook.serving.chains import canonical_name  # only now: whoever only reads a configuration needs no OpenSSL
+
+    return tuple(dict.fromkeys(map(canonical_name, names)))
 
 
 class ClientAuthMode(StrEnum):
@@ -51,18 +71,29 @@ class ClientAuthMode(StrEnum):
 
 @attrs.frozen
 class CertificateSection:
-    """webhook.certificate"""
+    """webhook.certificate: what the server shows its callers (docs/certificates.md)"""
 
+    #: where the serving certificate comes from: made by Gatehouse, from files, from a Secret that somebody else writes, or
+    #: from cert-manager
     source: CertificateSource = setting(CertificateSource.SELF, choice(CertificateSource))
-    cert_file: str = setting("", text())  # PEM, leaf first, then intermediates
+    #: with `files`: PEM, leaf first, then intermediates; read again when it changes
+    cert_file: str = setting("", text())
+    #: with `files`: the private key, PEM
     key_file: str = setting("", text())
-    ca_file: str = setting("", text())  # with files: the CA that callers are to trust; the leader writes it into caBundle
-    secret_name: str = setting("", text(check=_secret_fault))  # of our own namespace; "" with self: kept in memory
-    service_name: str = setting(PROJECT, text(check=label_fault))  # in a Secret ours is valid for <it>.<namespace>.svc
-    hosts: tuple[str, ...] = setting((), texts())  # DNS names and IP addresses that a self-made one is valid for
+    #: with `files`: the CA that callers are to trust; the leader writes it into `caBundle`
+    ca_file: str = setting("", text())
+    #: a Secret of our own namespace; with `self`, empty: kept in memory, one for each process
+    secret_name: str = setting("", text(check=_secret_fault))
+    #: with `self` and a Secret: the certificate is valid for `<serviceName>.<namespace>.svc`
+    service_name: str = setting(PROJECT, text(check=label_fault))
+    #: with `self`: more DNS names and IP addresses that it is valid for
+    hosts: tuple[str, ...] = setting((), texts(check=_host_fault))
+    #: with `self` and a Secret: of the CA; replaced at two thirds of it
     ca_lifetime_s: float = setting(_TIMING.ca_s, duration(at_least_s=1, at_most_s=_LONGEST_CA_S))
+    #: with `self` and a Secret: of the certificate; renewed at two thirds of it
     leaf_lifetime_s: float = setting(_TIMING.leaf_s, duration(at_least_s=1))
-    rotation_grace_s: float = setting(_TIMING.grace_s, duration(at_most_s=3600))  # from a new CA to its first certificate
+    #: from when a new CA is trusted everywhere to the first certificate that it signs
+    rotation_grace_s: float = setting(_TIMING.grace_s, duration(at_most_s=3600))
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -121,7 +152,7 @@ class CertificateSection:
         if not self.secret_name:
             return None
         ours = self.source is CertificateSource.SELF
-        names = (f"{self.service_name}.{namespace}.svc", *self.hosts) if ours else ()
+        names = _distinct(f"{self.service_name}.{namespace}.svc", *self.hosts) if ours else ()
         return Wanted(namespace, self.secret_name, names, self.timing(), ours)
 
     def followed(self, namespace: str) -> Followed | None:
@@ -136,11 +167,14 @@ class CertificateSection:
 
 @attrs.frozen
 class ClientAuthSection:
-    """webhook.clientAuth"""
+    """webhook.clientAuth: who may ask"""
 
+    #: `certificate`: callers show one that caFile signed, for a subject in allowedSubjects
     mode: ClientAuthMode = setting(ClientAuthMode.NONE, choice(ClientAuthMode))
+    #: PEM, the CA of the callers
     ca_file: str = setting("", text())
-    allowed_subjects: tuple[str, ...] = setting((), texts())  # common names
+    #: common names of callers
+    allowed_subjects: tuple[str, ...] = setting((), texts())
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -165,17 +199,29 @@ class ClientAuthSection:
 class LimitsSection:
     """webhook.limits: what callers may take"""
 
+    #: of one review: two objects of at most 3 MiB, and 1 MiB around them
     body_bytes: int = setting(_SETTINGS.body_limit_bytes, integer(at_least=64 * 1024, at_most=64 * _MIB))
+    #: of one request's head
     head_bytes: int = setting(_SERVER.head_bytes, integer(at_least=4 * 1024, at_most=_MIB))
+    #: of all reviews that are not yet answered, together
     buffered_bytes: int = setting(_SERVER.buffered_bytes, integer(at_least=_MIB, at_most=2**34))
-    max_in_flight: int = setting(_SETTINGS.max_in_flight, integer(at_least=1, at_most=10_000))  # reviews of one service
+    #: reviews of one service at a time; beyond it callers get 503 at once
+    max_in_flight: int = setting(_SETTINGS.max_in_flight, integer(at_least=1, at_most=10_000))
+    #: that decide reviews
     threads: int = setting(16, integer(at_least=1, at_most=512))
+    #: whole requests that wait for a thread
     queue_length: int = setting(_SERVER.queue_length, integer(at_least=1, at_most=100_000))
+    #: open at once; the oldest idle one makes room
     connections: int = setting(_SERVER.connections, integer(at_least=16, at_most=1_000_000))
+    #: of these, those that have not completed a request yet
     unproven_connections: int = setting(_SERVER.unproven_connections, integer(at_least=8, at_most=1_000_000))
+    #: for the TLS handshake
     handshake_timeout_s: float = setting(_SERVER.handshake_s, duration(at_least_s=0.1, at_most_s=60))
+    #: for a request's head
     head_timeout_s: float = setting(_SERVER.head_s, duration(at_least_s=0.1, at_most_s=60))
+    #: for an answer that the caller does not read
     write_timeout_s: float = setting(_SERVER.write_s, duration(at_least_s=0.1, at_most_s=300))
+    #: for a connection that nothing is asked on
     idle_timeout_s: float = setting(_SERVER.idle_s, duration(at_least_s=1, at_most_s=24 * 3600))
 
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -219,26 +265,55 @@ class LimitsSection:
 
 @attrs.frozen
 class WebhookSection:
-    """webhook"""
+    """webhook: the server that the API server asks"""
 
+    #: where reviews are answered; port 0 takes a free one
     bind_address: Address = setting(Address("", 9443), address())
     certificate: CertificateSection = section(CertificateSection)
     client_auth: ClientAuthSection = section(ClientAuthSection)
     limits: LimitsSection = section(LimitsSection)
-    # How long a replica that leaves still answers: until every API server and proxy knows that it is unready.
+    #: how long a replica that leaves still answers, until everyone knows that it is unready
     shutdown_delay_s: float = setting(5.0, duration(at_most_s=300))
+    #: prove each patch with a second implementation, and drop and count one that does not fit
     verify_patches: bool = setting(False, flag())
+
+
+class MetricsAuthorization(StrEnum):
+    """Who may read the pages of the metrics port."""
+
+    NONE = "none"  # /metrics whoever reaches it, the rest who comes from inside the pod
+    KUBERNETES = "kubernetes"  # whoever shows a bearer token that the cluster allows to get the page's path
 
 
 @attrs.frozen
 class MetricsSection:
-    """metrics"""
+    """metrics: what the process says of itself"""
 
+    #: where /metrics and /statusz are served
     bind_address: Address = setting(Address("", 8080), address())
+    #: `kubernetes`: each page needs a bearer token; the cluster says whose it is and whether they may `get` its path
+    authorization: MetricsAuthorization = setting(MetricsAuthorization.NONE, choice(MetricsAuthorization))
+    #: serve the certificate of the webhook; the pages are there once it is
+    tls: bool = setting(False, flag())
+    #: with `kubernetes`: who comes from inside the pod (`kubectl port-forward`, `exec`) needs no token; not with `hostNetwork`
+    trust_loopback: bool = setting(False, flag())
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            ("trust_loopback", "authorization"),
+            lambda it, given: it.trust_loopback and it.authorization is MetricsAuthorization.NONE,
+            "has no meaning while authorization is none, which trusts whoever comes from inside the pod",
+        ),
+    )
+
+    def asks_the_cluster(self) -> bool:
+        """Whether the cluster says who may read."""
+        return self.bind_address.enabled and self.authorization is MetricsAuthorization.KUBERNETES
 
 
 @attrs.frozen
 class ProbesSection:
-    """probes"""
+    """probes: what kubelets ask"""
 
+    #: where /healthz and /readyz are served
     bind_address: Address = setting(Address("", 8081), address())

@@ -44,7 +44,7 @@ class Known:
 
 
 class Coverage:
-    """The typed unary. A key is that of an owner, see `owners`."""
+    """A pass over the pods of one owner. A key is that of an owner, see `owners`."""
 
     def __init__(
         self,

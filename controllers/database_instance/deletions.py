@@ -104,6 +104,12 @@ class Deletions:
         with self._lock:
             return dict(self._errors)
 
+    def told(self) -> Mapping[Key, tuple[str, str]]:
+        """Both, each "" where there is nothing: what it waits for, and why the last pass failed."""
+        with self._lock:
+            waits, errors = dict(self._waits), dict(self._errors)
+        return {key: (waits[key].value if key in waits else "", errors.get(key, "")) for key in waits.keys() | errors.keys()}
+
     def oldest_age_s(self) -> float:
         """The age of the oldest deletion under way, in seconds."""
         with self._lock:

@@ -36,7 +36,7 @@ TELLING_S: Final = 5.0  # of a pass are kept for saying what is wrong, when ever
 
 
 class DatabaseInstances:
-    """The typed unary. A key is "namespace/name" of an instance."""
+    """A pass over one instance, its pods and its claims. A key is "namespace/name" of an instance."""
 
     def __init__(
         self,

@@ -10,13 +10,12 @@ kubernetes/pkg/kubelet/status GeneratePodReadyCondition.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from controllers.edge_health.plan import LetPodGo, RestorePod, is_evicting, is_published, was_marked
 from controllers.runtime.resource import Item, Json
 from webhook.cluster import NodeFacts, PodFacts, Status
 from webhook.names import READY
 from webhook.objects import conditions
+from webhook.objects.meta import format_time
 
 
 def taint_operations(node: Item[NodeFacts]) -> list[Json]:
@@ -43,7 +42,7 @@ def ready_patch(pod: Item[PodFacts], step: RestorePod | LetPodGo, now_s: float) 
     ready = {
         "type": READY,
         "status": wanted_status(step).value,
-        "lastTransitionTime": datetime.fromtimestamp(int(now_s), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "lastTransitionTime": format_time(now_s),
     }
     return {"metadata": {"uid": pod.uid, "resourceVersion": pod.version}, "status": {"conditions": [ready]}}
 

@@ -106,7 +106,7 @@ class _Course:
 
 
 class EdgeHealth:
-    """The typed unary. A key is the name of a node."""
+    """A pass over one node, its taints and its pods. A key is the name of a node."""
 
     def __init__(
         self,

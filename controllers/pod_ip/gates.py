@@ -11,6 +11,7 @@ Errors:  ApiError, UndecodableObject, LeaseLost, when the others have had their 
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import Any, Final
 from uuid import uuid4
 
@@ -55,7 +56,7 @@ _OF_SUPPLY: Final = (
     Reason.ADDRESS_POOL_MISSING,
 )
 _NEVER: Final = "it waits in vain, delete it or remove the scheduling gate"
-_LEFT_ALONE: Final = {
+_LEFT_ALONE: Final[Mapping[str, str]] = {
     Reason.NOT_APPLICABLE: f"it asks for none any more: {_NEVER}",
     Reason.HOST_NETWORK: f"on the host network it has the address of its node, and gets no other: {_NEVER}",
     Reason.SYSTEM_NAMESPACE: f"pods of the system's namespaces get none: {_NEVER}",

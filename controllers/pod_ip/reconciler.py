@@ -32,7 +32,7 @@ LEAST_S: Final = 0.1  # of a wait: the API's times are in whole seconds
 
 
 class PodIp:
-    """The typed unary."""
+    """A pass over one address. A key is its text."""
 
     def __init__(
         self,

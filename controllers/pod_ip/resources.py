@@ -159,6 +159,11 @@ def reservation_from_object(obj: Json) -> ReservationFacts:
     return _RESERVATIONS.convert(obj).facts
 
 
+def pool_from_object(obj: Json) -> PoolFacts:
+    """The facts of an AddressPool."""
+    return _POOLS.convert(obj).facts
+
+
 def stateful_set_from_object(obj: Json) -> StatefulSetFacts:
     """The facts of a StatefulSet."""
     return _STATEFUL_SETS.convert(obj).facts

@@ -95,10 +95,12 @@ def standing(state: State, now: Moment, leading: bool) -> Json:
     """Who leads, for the status page: what this replica knows, and not who is merely named in the Lease.
 
     leader: "" when nobody does, as far as we know. settlesInSeconds: until we may lead. holderExpiredSeconds: for how long the
-    lease of the holder has run out; whoever holds it does not lead any more.
+    lease of the holder has run out; whoever holds it does not lead any more. leaseAgeSeconds: since its last renewal, as far as
+    this replica has seen it; None before it has seen any.
     """
     left_s = others_left_s(state, now)
     settles_s = settles_in_s(state, now)
+    renewed = state.held or state.observed
     others = state.record.holder if left_s is not None and left_s > 0 else ""
     return {
         "leading": leading,
@@ -106,5 +108,6 @@ def standing(state: State, now: Moment, leading: bool) -> Json:
         "leader": state.candidate.identity if leading else others,
         "settlesInSeconds": None if settles_s is None or leading else round(settles_s, 1),
         "holderExpiredSeconds": round(-left_s, 1) if left_s is not None and left_s <= 0 else None,
+        "leaseAgeSeconds": None if renewed is None else round(max(0.0, now.at_least_since(renewed)), 1),
         "seen": state.observed is not None,
     }

@@ -116,11 +116,6 @@ class WorkQueue(Generic[K]):
         with self._lock:
             return self._processing.get(key, (0.0, LIVE))[1]
 
-    @property
-    def is_shut(self) -> bool:
-        """Whether nothing more is taken in."""
-        return self._shut
-
     def longest_running_s(self) -> float:
         """Seconds since the longest-running worker took its key; 0 when none works."""
         return max(self._running_times(), default=0.0)

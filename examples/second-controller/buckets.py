@@ -1,15 +1,13 @@
-"""A second controller: a Bucket is gone only after the ConfigMaps that belong to it are."""
+"""A controller of one's own: a Bucket is gone only after the ConfigMaps that belong to it are."""
 
+from functools import partial
 from typing import Any
 
 import attrs
 
-from controllers.runtime import finalizers
-from controllers.runtime.controller import Controller, informer_source
-from controllers.runtime.errors import NotFound
-from controllers.runtime.reconcile import Done, RequeueAfter
+from controllers.runtime import ControllerPlugin, Done, NoSettings, NotFound, RequeueAfter, Watch, finalizers, objects_resource
 
-FINALIZER = "bucket.example.com/finalizer"
+FINALIZER, BASE = "bucket.example.com/finalizer", "/apis/example.com/v1"
 
 
 @attrs.frozen
@@ -32,28 +30,30 @@ def plan(bucket: dict[str, Any], parts: list[dict[str, Any]]) -> list[Step]:
     return steps or ([Step("release")] if protected and not own else [])
 
 
-def bucket_controller(api, buckets, telemetry, clock, on_death, leadership):
-    """buckets: an informer of `projection_objects.objects_resource`."""
+def reconcile(api, key, context):
+    """One pass over one Bucket: reads live, plans, takes the steps; what it raises is retried after a backoff."""
+    time_left = context.request_timeout_s  # raises when the lease is lost, or the pass has to end
+    namespace, _, name = key.partition("/")
+    path, parts = f"{BASE}/namespaces/{namespace}/buckets/{name}", f"/api/v1/namespaces/{namespace}/configmaps"
+    try:
+        bucket = api.get(path, timeout_s=time_left())  # live: nothing is deleted on the word of a cache
+    except NotFound:
+        return Done()
+    meta, held = bucket["metadata"], bucket["metadata"].get("finalizers", [])
+    for step in plan(bucket, api.get(parts, timeout_s=time_left()).get("items", [])):
+        if step.deed == "protect":
+            patch = finalizers.addition(meta["uid"], meta["resourceVersion"], held, FINALIZER)
+            api.patch_json(path, patch, timeout_s=time_left())
+        elif step.deed == "delete":
+            api.delete(f"{parts}/{step.name}", uid=step.uid, timeout_s=time_left())
+        else:
+            api.patch_json(path, finalizers.removal(meta["uid"], held, FINALIZER), timeout_s=time_left())
+    return RequeueAfter(2.0) if meta.get("deletionTimestamp") else Done()
 
-    def reconcile(key, context):
-        time_left = context.request_timeout_s  # raises when the lease is lost, or the pass has to end
-        namespace, _, name = key.partition("/")
-        path = f"/apis/example.com/v1/namespaces/{namespace}/buckets/{name}"
-        parts = f"/api/v1/namespaces/{namespace}/configmaps"
-        try:
-            bucket = api.get(path, timeout_s=time_left())  # live: nothing is deleted on the word of a cache
-        except NotFound:
-            return Done()
-        meta, held = bucket["metadata"], bucket["metadata"].get("finalizers", [])
-        for step in plan(bucket, api.get(parts, timeout_s=time_left()).get("items", [])):
-            if step.deed == "protect":
-                patch = finalizers.addition(meta["uid"], meta["resourceVersion"], held, FINALIZER)
-                api.patch_json(path, patch, timeout_s=time_left())
-            elif step.deed == "delete":
-                api.delete(f"{parts}/{step.name}", uid=step.uid, timeout_s=time_left())
-            else:
-                api.patch_json(path, finalizers.removal(meta["uid"], held, FINALIZER), timeout_s=time_left())
-        return RequeueAfter(2.0) if meta.get("deletionTimestamp") else Done()
 
-    source, synced = informer_source(buckets, lambda change: [change.item.key]), buckets.synced_event
-    return Controller("bucket", reconcile, [source], telemetry, clock, on_death, leadership=leadership, waits_for=[synced])
+BUCKETS = {"apiGroups": ["example.com"], "resources": ["buckets"], "verbs": ["get", "list", "watch", "patch"]}
+PARTS = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "delete"]}
+WATCHES = (Watch(objects_resource("buckets", f"{BASE}/buckets", "example.com/v1", "Bucket")),)
+plugin = ControllerPlugin(
+    settings=NoSettings, watches=WATCHES, build=lambda it: partial(reconcile, it.api), rights=(BUCKETS, PARTS)
+)

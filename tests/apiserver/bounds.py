@@ -12,6 +12,7 @@ from tests.apiserver.gatehouse import ADMISSION_ONLY, Gatehouse
 from tests.apiserver.waiting import wait_for
 from tests.apiserver.workloads import pods_path
 from tests.cluster import Api, ApiError, Cluster, Json
+from tests.cluster.api import Headers
 from tests.cluster.kinds import apply, collection_path
 
 NAMESPACE, UNBOUND = "bounded", "unbounded"
@@ -74,7 +75,7 @@ def pod(name: str, **spec: object) -> Json:
     return injection.pod(name) | {"spec": {"containers": [container()]} | spec}
 
 
-def refusal(api: Api, namespace: str, body: Json, headers: Json | None = None) -> str:
+def refusal(api: Api, namespace: str, body: Json, headers: Headers | None = None) -> str:
     """What the API server says against *body* in a dry run, "" when it takes it."""
     try:
         api.create(f"{pods_path(namespace)}?dryRun=All", body, headers)
@@ -114,13 +115,13 @@ def let_users_in(admin: Api) -> None:
         injection.namespace(admin, name, {})
 
 
-def creation(admin: Api, namespace: str, body: Json, headers: dict[str, str]) -> str:
+def creation(admin: Api, namespace: str, body: Json, headers: Headers) -> str:
     """What the API server says against *body* in a dry run, "" when it takes it."""
     placed = {**body, "metadata": {**body["metadata"], "namespace": namespace}}
     return error(admin, "POST", f"{collection_path(placed)}?dryRun=All", placed, headers)
 
 
-def error(admin: Api, method: str, path: str, body: Any, headers: dict[str, str]) -> str:
+def error(admin: Api, method: str, path: str, body: Any, headers: Headers) -> str:
     """What the API server says against a request, "" when it takes it."""
     try:
         admin.request(method, path, body, headers=headers)

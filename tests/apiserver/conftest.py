@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tests.apiserver import nodes, registration
+from tests.apiserver import minute, nodes, registration
 from tests.apiserver.audit import AuditLog
+from tests.apiserver.minute import Minute
 from tests.apiserver.nodes import Heartbeats
 from tests.cluster import Api, Cluster, Settings, binaries
 from tests.cluster.components import CONTROLLER_MANAGER
@@ -25,13 +27,17 @@ FAST_PARTITIONS = (
     "--node-eviction-rate=10",
     "--secondary-node-eviction-rate=10",
 )
-# Nodes are objects that nobody judges: they stay as a test writes them.
-NOBODY_JUDGES = ("--controllers=*,-node-lifecycle-controller,-taint-eviction-controller,-pod-garbage-collector-controller",)
+# Nodes are objects that nobody judges: they stay as a test writes them. A claim that its binder has seen before its volume is
+# looked at again after a second instead of 15.
+NOBODY_JUDGES = (
+    "--controllers=*,-node-lifecycle-controller,-taint-eviction-controller,-pod-garbage-collector-controller",
+    "--pvclaimbinder-sync-period=1s",
+)
 ELSEWHERE = ("elsewhere-1", "elsewhere-2")
 
 
 HERE = Path(__file__).parent
-TEST_LIMIT_S = 300  # for a test with its fixtures: a cluster to start, a grace period, a minute of looking on
+TEST_LIMIT_S = 400  # for a test with its fixtures: clusters to start, a grace period, ten changes of leader
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -78,6 +84,13 @@ def quiet_cluster() -> Iterator[Cluster]:
         with running.api() as api:
             registration.apply_rbac(api)
         yield running
+
+
+@pytest.fixture(scope="session")
+def faulty_minute(quiet_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Future[Minute]]:
+    """A minute of faults, from its first use on, in a thread of its own."""
+    with ThreadPoolExecutor(1, "test/minute") as pool:
+        yield pool.submit(minute.pass_by, quiet_cluster, tmp_path_factory.mktemp("minute"))
 
 
 @pytest.fixture(scope="session")

@@ -39,6 +39,7 @@ class Gatehouse:
     """
 
     program: Sequence[str] = ("-m", "controllers")  # of the interpreter
+    hosts: Sequence[str] = ("127.0.0.1",)  # that its certificate is good for
 
     def __init__(
         self,
@@ -77,7 +78,9 @@ class Gatehouse:
         kubeconfig = self._folder / "gatehouse.kubeconfig"
         self._cluster.credentials.write_kubeconfig(kubeconfig, self._server, token)
         head = {"apiVersion": "gatehouse.dev/v1alpha1", "kind": "GatehouseConfiguration"}
-        self._config_file.write_text(json.dumps(head | self._config))
+        # Nobody is called while it leaves, but for the tests that say so: 5 s each time would be minutes of a run.
+        webhook = {"shutdownDelay": "0s", **self._config.get("webhook", {})}
+        self._config_file.write_text(json.dumps(head | self._config | {"webhook": webhook}))
         argv = [sys.executable, *self.program, "serve", f"--config={self._config_file}", f"--kubeconfig={kubeconfig}"]
         argv += [f"--{server}-bind-address=127.0.0.1:0" for server in ("webhook", "metrics", "health-probe")]
         argv += self.certificate_flags()
@@ -193,6 +196,6 @@ class Gatehouse:
     def _make_certificate(self) -> None:
         authority = trustme.CA(organization_name="gatehouse-tests")
         authority.cert_pem.write_to_path(self.ca_file)
-        serving = authority.issue_cert("127.0.0.1")
+        serving = authority.issue_cert(*self.hosts)
         serving.private_key_pem.write_to_path(self._folder / "tls.key")
         (self._folder / "tls.crt").write_bytes(b"".join(pem.bytes() for pem in serving.cert_chain_pems))

@@ -10,6 +10,8 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
+import trustme
+
 from controllers.cli.installation import WEBHOOKS
 from tests.cluster import ApiError, Cluster, Json
 from tests.cluster.kinds import object_path
@@ -17,7 +19,7 @@ from tests.cluster.kinds import object_path
 ROOT = Path(__file__).parents[2]
 PODS = "/api/v1/namespaces/kube-system/pods"
 SECRET = "/api/v1/namespaces/kube-system/secrets/gatehouse-tls"
-CA = base64.b64encode(b"-----BEGIN CERTIFICATE-----\n").decode()  # nobody is called here, so nobody reads it
+CA = base64.b64encode(trustme.CA().cert_pem.bytes()).decode()  # nobody is called here: one that can be read is enough
 POLL_S = 0.1
 
 

@@ -63,9 +63,9 @@ class Registration:
         return cls._printed("--url", url, "--ca-file", str(ca_file), *([f"--config={config}"] if config else []))
 
     @classmethod
-    def for_service(cls, service: str, config: Path) -> Registration:
+    def for_service(cls, service: str, config: Path, ca_file: Path | None = None) -> Registration:
         """What it prints for a Service of the cluster, "NAMESPACE/NAME"."""
-        return cls._printed("--service", service, f"--config={config}")
+        return cls._printed("--service", service, f"--config={config}", *([f"--ca-file={ca_file}"] if ca_file else []))
 
     @classmethod
     def _printed(cls, *arguments: str) -> Registration:

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.apiserver import injection
+from tests.apiserver.lengths import many
 from tests.cluster import Api, ApiError, Cluster, Json
 from tests.webhook.sidecars.entries import entry_strategies
 from tests.webhook.sidecars.injection import strategies
@@ -21,7 +22,7 @@ from webhook.sidecars.injection import Scene, inject
 NAMESPACE = "any-entry"
 INVALID = 422  # decoded, and found wrong by validation
 
-many = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=many(400, 200), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def admin(quiet_cluster: Cluster) -> Iterator[Api]:
         yield api
 
 
-@many
+@MANY
 @given(strategies.pods(), st.lists(entry_strategies.ENTRIES, min_size=1, max_size=2), strategies.scenes())
 def test_an_injected_pod_is_taken_if_it_was_before(admin: Api, pod: Json, trees: list[Json], scene: Scene) -> None:
     data = {f"entry-{number}": json.dumps(tree) for number, tree in enumerate(trees)}

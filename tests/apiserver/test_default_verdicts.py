@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.apiserver import injection
+from tests.apiserver.lengths import many
 from tests.cluster import Api, ApiError, Json
 from tests.webhook.defaults import strategies
 from tests.webhook.defaults.defaulting import amounts, call, capacity, default_set
@@ -44,7 +45,8 @@ RANGES: Mapping[str, Items] = {
     "defaults-pod-min": [{"type": "Pod", "min": {"cpu": "150m"}}],
     "defaults-pod-ratio": [{"type": "Pod", "maxLimitRequestRatio": {"cpu": "3"}}],
 }
-SERVER = settings(max_examples=500, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+TRIED = many(500, 200)
+SERVER = settings(max_examples=TRIED, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")

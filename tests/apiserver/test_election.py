@@ -7,7 +7,9 @@ What is said of their writes is read from the API server's audit log alone. The 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from random import Random
 
@@ -15,6 +17,7 @@ import pytest
 
 from tests.apiserver.campaign import HAND_OVER_S, REPLACED_S, Outcome, cluster_for, plan, run
 from tests.apiserver.forced_changes import CHANGES
+from tests.apiserver.minute import Minute
 from tests.cluster import Cluster
 from tests.server.figures import Figures
 
@@ -29,10 +32,42 @@ def judged_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster
         yield cluster
 
 
+@pytest.fixture(scope="module")
+def campaigns(
+    judged_cluster: Cluster, faulty_minute: Future[Minute], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Mapping[int, Future[Outcome]]]:
+    """By number of replicas: at the same time, each in a cluster of its own, and while `minute` passes in a third one.
+
+    All of them wait most of the time.
+    """
+
+    over = threading.Event()
+
+    def say(line: str) -> None:
+        print(line)
+        if over.is_set():
+            raise RuntimeError("nobody waits for it any more")
+
+    def campaign(replicas: int, cluster: Cluster, folder: Path) -> Outcome:
+        random = Random(SEED + replicas)
+        return run(cluster, folder, replicas, plan(CHANGES_EACH, random), random, say=say)
+
+    with (
+        cluster_for(tmp_path_factory.mktemp("elections"), f"elections-too-{os.getpid()}") as other,
+        ThreadPoolExecutor(2, "test/campaign") as pool,
+    ):
+        folders = [tmp_path_factory.mktemp("of") for _ in range(2)]
+        pairs = zip((2, 3), (judged_cluster, other), folders, strict=True)
+        try:
+            yield {replicas: pool.submit(campaign, replicas, cluster, folder) for replicas, cluster, folder in pairs}
+        finally:
+            over.set()
+    wait([faulty_minute])  # its cluster's API server is restarted by others
+
+
 @pytest.fixture(scope="module", params=[2, 3], ids=["two replicas", "three replicas"])
-def outcome(request: pytest.FixtureRequest, judged_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    random = Random(SEED + request.param)
-    return run(judged_cluster, tmp_path_factory.mktemp("of"), request.param, plan(CHANGES_EACH, random), random)
+def outcome(request: pytest.FixtureRequest, campaigns: Mapping[int, Future[Outcome]]) -> Outcome:
+    return campaigns[request.param].result()
 
 
 def test_no_replica_writes_as_the_leader_unless_it_is_and_no_two_of_them_at_a_time(outcome: Outcome) -> None:

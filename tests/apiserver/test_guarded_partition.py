@@ -10,21 +10,22 @@ import pytest
 
 from tests.apiserver.audit import AuditLog
 from tests.apiserver.gatehouse import Gatehouse
+from tests.apiserver.lengths import long
 from tests.apiserver.nodes import Heartbeats
-from tests.apiserver.partition import Record, Site, always, ever, last, silence
+from tests.apiserver.partition import Record, Site, always, ever, last, reached, silence
 from tests.apiserver.registration import USER
 from tests.cluster import Api, Cluster
 
 SITE = Site("guarded", 2)
-LOOK_ON_S = 60.0
+LOOK_ON_S = long(60.0, 20.0)  # pods tolerate the taint for 5 s
 
 
 @attrs.frozen
 class Outcome:
-    """The site over a minute, and what Gatehouse did in it."""
+    """The site for a while, and what Gatehouse did in it."""
 
     record: Record
-    silent: set[str]  # nodes whose Ready is Unknown after that minute
+    silent: set[str]  # nodes whose Ready is Unknown after that time
     patched: dict[str, float]  # service -> answers with a patch
     forbidden: list[str]
     failed_open: list[str]  # webhooks whose answers the API server did not accept
@@ -38,7 +39,7 @@ def outcome(
     audit: AuditLog,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Outcome]:
-    """A partition of a minute with everything registered."""
+    """A partition with everything registered."""
     since = audit.from_now()
     with (
         Gatehouse(cluster, tmp_path_factory.mktemp("guarded")) as gatehouse,
@@ -46,6 +47,7 @@ def outcome(
     ):
         gatehouse.wait_until_called(admin)
         with silence(admin, heartbeats, SITE) as record:
+            reached(lambda: last(record.evicted()) == SITE.pods(SITE.unhealthy), "the unhealthy node's pods evicted")
             time.sleep(LOOK_ON_S)
             patched = {service: gatehouse.patched(service) for service in ("node-taint", "pod-status")}
             silent = record.silent()

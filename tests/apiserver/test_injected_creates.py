@@ -10,6 +10,7 @@ import pytest
 from tests.apiserver import injection
 from tests.apiserver.creates import Create, at_a_rate, quantile_s
 from tests.apiserver.injection import EVERY_POD
+from tests.apiserver.lengths import many
 from tests.apiserver.waiting import wait_for
 from tests.apiserver.workloads import delete_pods, pods_path
 from tests.cluster import Api, Cluster
@@ -18,7 +19,7 @@ from tests.server.figures import Figures
 
 WITH, WITHOUT = "creates-with", "creates-without"
 RATE = 100.0
-SECONDS = 20
+SECONDS = many(20, 10)
 STALL_S = 5.0  # an order of magnitude beyond what a loaded machine adds: something waited for a timeout
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 from tests.apiserver import injection
+from tests.apiserver.lengths import many
 from tests.cluster import Api, ApiError, Cluster, Json
 from tests.webhook.sidecars.entries import entry_strategies
 from webhook.admission.draft import Draft
@@ -17,7 +18,7 @@ from webhook.sidecars.injection import Scene, Support, inject
 
 NAMESPACE = "linted"
 
-many = settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=many(600, 250), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def admin(quiet_cluster: Cluster) -> Iterator[Api]:
         yield api
 
 
-@many
+@MANY
 @given(entry_strategies.ENTRIES)
 def test_an_entry_without_fault_is_taken_in_a_small_pod(admin: Api, tree: Json) -> None:
     reading = source.read("shop", "sidecars", injection.SIDECARS, {"entry": json.dumps(tree)})

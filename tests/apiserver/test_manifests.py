@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import yaml
@@ -58,6 +60,21 @@ def test_the_api_server_takes_every_object(with_strangers: Cluster, folder: str)
     lines = [line for line in said.splitlines() if line.endswith("(server dry run)")]
     assert lines == said.splitlines(), said
     assert len(lines) == len(installation(FOLDERS[folder]))
+
+
+def test_what_one_overlay_changes_of_another_is_what_kustomize_makes_and_the_api_server_takes(
+    with_strangers: Cluster, tmp_path: Path
+) -> None:
+    shutil.copytree(ROOT / "manifests", tmp_path / "manifests")
+    several = ("monitoring", "metrics-authorization")
+    own = {"resources": ["../manifests/base"], "components": [f"../manifests/components/{name}" for name in several]}
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "kustomization.yaml").write_text(yaml.safe_dump(own))
+    made = run(with_strangers, "kustomize", str(tmp_path / "mine"))
+    (tmp_path / "made.yaml").write_text(made)
+
+    assert ordered([item for item in yaml.safe_load_all(made) if item]) == ordered(installation(several))
+    assert run(with_strangers, "apply", "--dry-run=server", "--validate=strict", "-f", str(tmp_path / "made.yaml"))
 
 
 def test_replicas_meet_the_pod_security_level_restricted(empty: Cluster) -> None:

@@ -1,4 +1,4 @@
-"""The API server goes silent for 20 s, comes back, and is then restarted with a compacted etcd from which a node is missing.
+"""The API server goes silent, comes back, and is then restarted with a compacted etcd from which a node is missing.
 
 Gatehouse keeps answering and stays ready, does not hammer the API server, and ends with the cluster's state in its caches:
 no watch can tell it of the node that vanished, since every revision that had it is gone.
@@ -16,14 +16,15 @@ import pytest
 from tests.apiserver import nodes, workloads
 from tests.apiserver.audit import AuditLog
 from tests.apiserver.gatehouse import Gatehouse
+from tests.apiserver.lengths import long
 from tests.apiserver.registration import USER
 from tests.apiserver.waiting import wait_for
 from tests.cluster import Api, Cluster, Json
 from tests.cluster.components import APISERVER
 
-SILENCE_S = 20.0
-DOWN_S = 8.0  # nobody listens, so that each try is refused at once: where a loop without backoff shows
-LOOK_ON_S = 20.0
+SILENCE_S = long(20.0, 10.0)
+DOWN_S = long(8.0, 5.0)  # nobody listens, so that each try is refused at once: where a loop without backoff shows
+LOOK_ON_S = long(20.0, 8.0)
 CONVERGE_S = 45.0  # a try within the first seconds may still be refused, and then waits for up to half a minute
 # Two collections, a silence, a restart: a list and a watch each time, tries with backoff in between, and as much again.
 REQUESTS_AT_MOST = 40

@@ -23,6 +23,7 @@ import pytest
 from tests.apiserver import workloads
 from tests.apiserver.audit import AuditLog
 from tests.apiserver.gatehouse import ADMISSION_ONLY, Gatehouse
+from tests.apiserver.lengths import many
 from tests.apiserver.registration import ENDPOINT_SLICES, ENDPOINTS, Registration
 from tests.apiserver.waiting import wait_for
 from tests.cluster import Api, Cluster, Json
@@ -34,7 +35,7 @@ from tests.server.client import post
 from webhook.objects.documents import read_documents
 
 NAMESPACE = "replicas"
-WRITERS, ROUNDS = 4, 6
+WRITERS, ROUNDS = 4, many(6, 3)
 DELAY_S = 2
 _CALLS = re.compile(r'^apiserver_admission_webhook_request_total\{code="(\d+)",name="endpoint.*\} (\S+)$', re.MULTILINE)
 _NOT_DECIDED = re.compile(r"review not decided .*status=503")

@@ -11,14 +11,14 @@ import pytest
 
 from tests.apiserver.audit import AuditLog
 from tests.apiserver.conftest import ELSEWHERE
-from tests.apiserver.gatehouse import Gatehouse
+from tests.apiserver.gatehouse import ADMISSION_ONLY, Gatehouse
 from tests.apiserver.nodes import NODES, Heartbeats
 from tests.apiserver.registration import USER
 from tests.apiserver.waiting import wait_for
 from tests.cluster import Api, Cluster
 
 CALLERS = 4
-# The shutdown delay, in which it still answers, and a second for everything after it.
+DELAY_S = 5  # the default, in which it still answers
 LEAVES_WITHIN_S = 15.0
 
 
@@ -75,7 +75,8 @@ def outcome(
 ) -> Iterator[Outcome]:
     """A stop two seconds into the traffic, which goes on a second longer than the process."""
     since = audit.from_now()
-    gatehouse = Gatehouse(cluster, tmp_path_factory.mktemp("shutdown"))
+    config = ADMISSION_ONLY | {"webhook": {"shutdownDelay": f"{DELAY_S}s"}}
+    gatehouse = Gatehouse(cluster, tmp_path_factory.mktemp("shutdown"), config=config)
     with gatehouse, gatehouse.registration().applied(admin):
         gatehouse.wait_until_called(admin)
         with Traffic(cluster) as traffic:

@@ -15,7 +15,7 @@ from pathlib import Path
 import attrs
 import trustme
 
-from tests.bench import reviews
+from tests.bench import peers, reviews
 from tests.cluster.processes import Process, Processes
 
 ROOT = Path(__file__).parents[2]
@@ -52,10 +52,22 @@ class Place:
         """Its key."""
         return self.folder / "tls.key"
 
+    @property
+    def configuration(self) -> Path:
+        """Gatehouse's configuration."""
+        return self.folder / "gatehouse.yaml"
+
+    @property
+    def rules(self) -> Path:
+        """The same rules for the peers."""
+        return self.folder / "rules.json"
+
     def make(self, *, nodes: int = reviews.NODES, pods: int = reviews.PODS) -> None:
         """Write all of it."""
         self.cluster.mkdir()
         reviews.write_cluster(self.cluster, nodes=nodes, pods=pods)
+        self.configuration.write_text(peers.CONFIGURATION)
+        self.rules.write_text(json.dumps(peers.peer_rules()))
         authority = trustme.CA(organization_name="gatehouse-bench")
         serving = authority.issue_cert("127.0.0.1")
         authority.cert_pem.write_to_path(str(self.ca_file))
@@ -71,27 +83,69 @@ class Contender:
     what: str  # for the reader of the figures
     command: Callable[[Place], list[str]]
     decides: bool = True  # whether its answers are looked at: right uid, a patch where one is due
+    cases: frozenset[str] = frozenset(reviews.CASES)  # that it can answer, or for which it is interesting
+    crowds: bool = False  # whether it is asked by other numbers of callers, too
 
 
-CONTENDERS = (
+def _peer(place: Place, patches: str) -> list[str]:
+    files = [f"-local={place.cluster}", f"-rules={place.rules}", f"-cert-dir={place.folder}"]
+    return [str(peers.peer_program()), *files, f"-patches={patches}"]
+
+
+def _python(module: str, place: Place) -> list[str]:
+    return [sys.executable, "-m", module, str(place.certificate), str(place.key), str(place.rules)]
+
+
+GATEHOUSE = Contender(
+    "gatehouse",
+    "this project, its own rules, serving from files",
+    lambda place: [
+        *(sys.executable, "-m", "controllers", "serve", f"--local={place.cluster}", f"--config={place.configuration}"),
+        *(f"--{port}-bind-address=127.0.0.1:0" for port in ("webhook", "metrics", "health-probe")),
+        *(f"--tls-cert-file={place.certificate}", f"--tls-private-key-file={place.key}"),
+    ],
+    crowds=True,
+)
+BARE = Contender(
+    "bare",
+    "cheroot 11.1.2 as it comes, reads the body, constant answer",
+    lambda place: [sys.executable, "-m", "tests.bench.bare", str(place.certificate), str(place.key)],
+    decides=False,
+    cases=frozenset({"small-3k", "inject-11k", "endpoints-1000"}),
+)
+PEER = Contender(
+    "controller-runtime",
+    "controller-runtime 0.25.2 with the same rules, as its documentation has it (tests/bench/peer)",
+    lambda place: _peer(place, "compared"),
+    crowds=True,
+)
+PEERS = (
+    PEER,
     Contender(
-        "gatehouse",
-        "this project, its own rules, serving from files",
-        lambda place: [
-            *(sys.executable, "-m", "controllers", "serve", f"--local={place.cluster}"),
-            *(f"--{port}-bind-address=127.0.0.1:0" for port in ("webhook", "metrics", "health-probe")),
-            *(f"--tls-cert-file={place.certificate}", f"--tls-private-key-file={place.key}"),
-        ],
-    ),
-    Contender(
-        "bare",
-        "cheroot 11.1.2 as it comes, reads the body, constant answer",
-        lambda place: [sys.executable, "-m", "tests.bench.bare", str(place.certificate), str(place.key)],
-        decides=False,
+        "controller-runtime, own patches",
+        "the same, but it writes the operations of its patches by hand",
+        lambda place: _peer(place, "own"),
+        cases=frozenset({"node-20k", "inject-11k", "endpoints-20", "slice-100", "endpoints-1000"}),
     ),
 )
+# On other servers in Python: what a sidecar costs there, and what HTTP does.
+PYTHON_PEERS = (
+    Contender(
+        "flask, gunicorn",
+        "Flask 3.1 on gunicorn's threads, jsonpatch",
+        lambda place: _python("tests.bench.flask_peer", place),
+        cases=frozenset({"small-3k", "inject-11k"}),
+    ),
+    Contender(
+        "kopf",
+        "kopf 1.45's admission server",
+        lambda place: _python("tests.bench.kopf_peer", place),
+        cases=frozenset({"small-3k", "inject-11k"}),
+    ),
+)
+CONTENDERS = (GATEHOUSE, PEER, *PEERS[1:], BARE, *PYTHON_PEERS)
 # What the others are put in relation to.
-REFERENCE = "bare"
+REFERENCE = PEER.name
 
 
 @attrs.frozen

@@ -58,7 +58,7 @@ def write_cluster(folder: Path, *, nodes: int = NODES, pods: int = PODS) -> None
 
     def node(number: int) -> Json:
         whole = objects.node(number, since, ready="Unknown" if is_silent(number) else "True")
-        return _facts(whole, metadata=("name", "uid", "labels", "annotations"), spec=(), status=("conditions",))
+        return _facts(whole, metadata=("name", "uid", "labels", "annotations"), spec=(), status=("conditions", "nodeInfo"))
 
     def pod(number: int) -> Json:
         # The node controller has marked the pods of silent nodes.
@@ -171,6 +171,15 @@ def injected(kib: int) -> Review:
     return Review(f"inject-{kib}k", "/mutate", _filled(body, kib), True)
 
 
+def validated(kib: int) -> Review:
+    """A pod of *kib* KiB is created, and keeps every bound."""
+
+    def body(variables: int) -> bytes:
+        return _created(objects.new_pod(variables))
+
+    return Review(f"validate-{kib}k", "/validate", _filled(body, kib), False)
+
+
 def injected_at_worst(variables: int = 1500, containers: int = 40, annotation_kib: int = 250) -> Review:
     """As large a pod as anybody has reported: istio/istio#34799 had 1,500 variables, the API takes 256 KiB of annotations."""
     pod = objects.new_pod(variables // containers, containers=containers, annotation_bytes=annotation_kib * 1024)
@@ -179,6 +188,44 @@ def injected_at_worst(variables: int = 1500, containers: int = 40, annotation_ki
 
 def _created(pod: Json) -> bytes:
     return review("", "v1", "pods", "Pod", pod, None, user="system:serviceaccount:kube-system:replicaset-controller")
+
+
+def beside() -> list[Review]:
+    """What is asked to see that contenders decide alike, and never timed: nothing to do, and reasons to say no."""
+    since, taints = moment(60.0), objects.unreachable_taints(moment())
+    user = "system:serviceaccount:kube-system:node-controller"
+
+    def node(number: int, ready: str, changed: str, vote: str) -> bytes:
+        pair = [objects.node(number, changed, ready=ready, taints=given, images=2) for given in (taints[:1], taints)]
+        for one in pair:
+            one["metadata"]["annotations"][objects.VOTE] = vote
+        return review("", "v1", "nodes", "Node", pair[1], pair[0], user=user)
+
+    greedy = objects.new_pod(4, containers=2)
+    greedy["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "2500m"}, "limits": {"cpu": "3", "memory": "5Gi"}}
+    many = objects.new_pod(1, containers=9)
+    for container in many["spec"]["containers"]:
+        container["resources"] = {"requests": {"cpu": "1"}, "limits": {"cpu": "1"}}
+    injected_before = objects.new_pod(3)
+    injected_before["metadata"]["annotations"] = {"kubectl.kubernetes.io/default-container": "metrics", "a/b": "c"}
+    on_host = objects.new_pod(3)
+    on_host["spec"]["hostNetwork"] = True
+    old = objects.pod(0, 0, moment(3600.0), ready="True")
+    probe_failed = objects.pod(0, 0, moment(), ready="False")
+    next(one for one in probe_failed["status"]["conditions"] if one["type"] == "ContainersReady")["status"] = "False"
+    flip = {"subresource": "status", "user": user}
+    return [
+        Review("node-well", "/node-taint", node(1, "True", since, "true"), False),
+        Review("node-called-dead", "/node-taint", node(0, "Unknown", since, "false"), False),
+        Review("node-silent-for-long", "/node-taint", node(0, "Unknown", moment(25 * 3600.0), "true"), False),
+        Review("pod-greedy", "/validate", _created(greedy), False),
+        Review("pod-of-many", "/validate", _created(many), False),
+        Review("pod-with-annotations", "/mutate", _created(injected_before), True),
+        Review("pod-on-the-host", "/mutate", _created(on_host), False),
+        Review("pod-probe-failed", "/pod-status", review("", "v1", "pods", "Pod", probe_failed, old, **flip), False),
+        endpoints(50, silent=lambda node: node % 5 == 0),
+        endpoint_slice(40),
+    ]
 
 
 def small() -> Review:
@@ -198,6 +245,8 @@ CASES: Mapping[str, Callable[[], Review]] = MappingProxyType(
         "inject-11k": lambda: injected(11),
         "inject-60k": lambda: injected(60),
         "inject-worst": injected_at_worst,
+        "validate-11k": lambda: validated(11),
+        "validate-60k": lambda: validated(60),
         "node-20k": node_taint,
         "endpoints-20": lambda: endpoints(20),
         "slice-100": endpoint_slice,

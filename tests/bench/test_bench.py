@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench import contenders, reviews
-from tests.bench.contenders import CONTENDERS, Place
+from tests.bench.contenders import BARE, GATEHOUSE, Place
 from tests.bench.measure import MeasureError, Plan, Sample, measure
 from tests.bench.report import Row, table
 from tests.bench.usage import Usage
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def sample(processor_us: float, p99_us: int = 1000) -> Sample:
-    return Sample(100, processor_us / 2, processor_us / 2, 500, p99_us, 2000, 1000.0, 50.0)
+    return Sample(100, processor_us / 2, processor_us / 2, 500, p99_us, 2000, 1000.0, 50.0, 40.0)
 
 
 @pytest.fixture
@@ -46,20 +46,21 @@ def test_a_ratio_is_that_of_neighbouring_runs() -> None:
     # Something else slowed the machine down in the second and third round, by different factors.
     ours, theirs = [sample(100), sample(300), sample(200)], [sample(200), sample(600), sample(400)]
 
-    row = Row("small", 3072, 4, "ours", ours, theirs)
+    row = Row("small", 3072, 4, "ours", ours, {"ours": ours, "theirs": theirs})
 
-    assert row.ratios("processor_us") == [0.5, 0.5, 0.5]
-    assert row.as_json()["ratios"]["processor_us"] == 0.5
+    assert row.ratios("processor_us", "theirs") == [0.5, 0.5, 0.5]
+    assert row.as_json()["ratios"]["theirs"]["processor_us"] == 0.5
     assert row.median("processor_us") == 200
 
 
 def test_the_table_has_a_line_for_each_contender_and_one_ratio() -> None:
     ours, theirs = [sample(100)], [sample(200)]
 
-    text = table([Row("small", 3072, 4, "ours", ours, theirs), Row("small", 3072, 4, "bare", theirs, theirs)], "bare")
+    samples = {"ours": ours, "bare": theirs}
+    text = table([Row("small", 3072, 4, name, samples[name], samples) for name in samples], "bare")
 
     _, _, first, second = text.splitlines()
-    assert first.split()[:5] == ["small", "3.0", "ours", "100", "0.50"]
+    assert first.split()[:6] == ["small", "3.0", "4", "ours", "100", "0.50"]
     assert second.split()[:2] == ["bare", "200"]
 
 
@@ -78,7 +79,7 @@ def test_processor_time_of_descendants_counts() -> None:
 
 
 def test_every_contender_is_measured_in_turn(place: Place, processes: Processes, tmp_path: Path) -> None:
-    servers = [contenders.start(contender, place, processes) for contender in CONTENDERS]
+    servers = [contenders.start(contender, place, processes) for contender in (GATEHOUSE, BARE)]
     plan = Plan(rounds=2, seconds=0.1, callers=2, ca_file=place.ca_file)
 
     samples = measure(reviews.small(), servers, plan, tmp_path, lambda line: None)
@@ -88,7 +89,7 @@ def test_every_contender_is_measured_in_turn(place: Place, processes: Processes,
 
 
 def test_a_wrong_answer_gives_no_figures(place: Place, processes: Processes, tmp_path: Path) -> None:
-    server = contenders.start(CONTENDERS[0], place, processes)
+    server = contenders.start(GATEHOUSE, place, processes)
     plan = Plan(rounds=1, seconds=0.1, callers=1, ca_file=place.ca_file)
     review = reviews.Review("wrong", "/no-such-path", reviews.small().body, patched=False)
 
@@ -97,7 +98,7 @@ def test_a_wrong_answer_gives_no_figures(place: Place, processes: Processes, tmp
 
 
 def test_ctrl_c_ends_everything_that_was_started() -> None:
-    command = [sys.executable, "-m", "tests.bench", "--case=small-3k", "--rounds=1000"]
+    command = [sys.executable, "-m", "tests.bench", "--case=small-3k", "--rounds=1000", "--server=gatehouse", "--server=bare"]
     bench = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     try:
         assert bench.stderr is not None

@@ -39,6 +39,16 @@ class Usage:
         return self.user_s + self.system_s
 
 
+def proportional_mib(pid: int) -> float:
+    """Memory of the process and its descendants, what they share counted once (PSS); takes milliseconds."""
+    total = 0.0
+    for each in _family(pid):
+        for line in Path(f"/proc/{each}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                total += int(line.split()[1]) / 1024
+    return total
+
+
 def _family(pid: int) -> list[int]:
     found = [pid]
     for each in found:  # grows while it is walked

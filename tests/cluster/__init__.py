@@ -10,6 +10,7 @@ Modules:
     image        container images for it, without Docker
     cluster      one cluster: up, restart, suspend, compact, down
     api          a small REST client
+    kind         the same questions to a cluster of kind
     kinds        where objects of each kind live in the API
 """
 

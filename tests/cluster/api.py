@@ -23,6 +23,7 @@ import attrs
 from tests.cluster.network import Namespace
 
 Json = dict[str, Any]
+Headers = Mapping[str, str | Sequence[str]]  # several values of one name are sent as a header each
 
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -68,7 +69,7 @@ class Connections:
         self._lock = threading.Lock()  # guards _opened; no IO under it
         self._opened: list[http.client.HTTPConnection] = []
 
-    def call(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Reply:
+    def call(self, method: str, path: str, body: bytes | None = None, headers: Headers | None = None) -> Reply:
         """One request on this thread's connection, which is made anew when the other side has closed it meanwhile."""
         connection = getattr(self._local, "connection", None)
         if connection is not None and _is_closed(connection):
@@ -134,10 +135,14 @@ class Connections:
         return connection
 
     @staticmethod
-    def _call(
-        connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> Reply:
-        connection.request(method, path, body=body, headers=dict(headers))
+    def _call(connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None, headers: Headers) -> Reply:
+        connection.putrequest(method, path)
+        for key, value in headers.items():
+            for one in (value,) if isinstance(value, str) else value:
+                connection.putheader(key, one)
+        if body is not None or method in ("POST", "PUT", "PATCH"):
+            connection.putheader("Content-Length", str(len(body or b"")))
+        connection.endheaders(body)
         response = connection.getresponse()
         names: dict[str, str] = {}
         for name, value in response.getheaders():
@@ -164,7 +169,7 @@ class Api:
         path: str,
         body: Json | list[Json] | None = None,
         content_type: str = "application/json",
-        headers: Mapping[str, str] | None = None,
+        headers: Headers | None = None,
     ) -> Json:
         """The object the API server answers with; `{}` for an answer that is not JSON."""
         return self.told(method, path, body, content_type, headers)[0]
@@ -175,7 +180,7 @@ class Api:
         path: str,
         body: Json | list[Json] | None = None,
         content_type: str = "application/json",
-        headers: Mapping[str, str] | None = None,
+        headers: Headers | None = None,
     ) -> tuple[Json, list[str]]:
         """As `request`, with the warnings that kubectl would show."""
         sent = dict(self._headers) | dict(headers or {})
@@ -203,7 +208,7 @@ class Api:
                 return None
             raise
 
-    def create(self, path: str, body: Json, headers: Mapping[str, str] | None = None) -> Json:
+    def create(self, path: str, body: Json, headers: Headers | None = None) -> Json:
         """POST *body* to the collection *path*."""
         return self.request("POST", path, body, headers=headers)
 
@@ -216,7 +221,7 @@ class Api:
         path: str,
         body: Json | list[Json],
         content_type: str = MERGE_PATCH,
-        headers: Mapping[str, str] | None = None,
+        headers: Headers | None = None,
     ) -> Json:
         """PATCH, by default an RFC 7396 merge patch."""
         return self.request("PATCH", path, body, content_type, headers)
@@ -247,9 +252,7 @@ class Api:
         self.close()
 
 
-def impersonating(user: str, *groups: str) -> dict[str, str]:
+def impersonating(user: str, *groups: str) -> Headers:
     """Headers with which an administrator acts as *user*."""
-    headers = {"Impersonate-User": user}
-    if groups:
-        headers["Impersonate-Group"] = ",".join(groups)
-    return headers
+    # One header for each group: the API server takes a comma for a part of a group's name.
+    return {"Impersonate-User": user} | ({"Impersonate-Group": groups} if groups else {})

@@ -21,7 +21,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-VERSION = "v1.37.2"
+# The newest is the one that everything is written against; KUBERNETES=1.34 in the environment asks for another one. Of each the
+# newest patch that is a module.
+VERSIONS = {"1.34": "v1.34.4", "1.35": "v1.35.4", "1.36": "v1.36.3", "1.37": "v1.37.2"}
+NEWEST = "1.37"
 CONTAINERD = "github.com/containerd/containerd/v2/cmd"
 CONTAINERD_VERSION = "v2.4.2"
 CNI = "github.com/containernetworking/plugins/plugins"
@@ -42,6 +45,14 @@ _PROGRESS_S = 15.0
 
 class BuildError(Exception):
     """A program could not be built or a tool is missing; the message says which and why. A retry does not help."""
+
+
+def kubernetes(asked: str | None = None) -> str:
+    """The version of Kubernetes that clusters are of, as a key of VERSIONS: *asked*, else $KUBERNETES, else the newest."""
+    version = (os.environ.get("KUBERNETES", "") if asked is None else asked) or NEWEST
+    if version not in VERSIONS:
+        raise BuildError(f"KUBERNETES={version}: have {', '.join(VERSIONS)}")
+    return version
 
 
 def cache_folder() -> Path:
@@ -71,17 +82,23 @@ def install_tools(tools: Mapping[str, str]) -> None:
 
 def control_plane() -> Path:
     """The binary with every Kubernetes program, built if need be (minutes when cold)."""
+    series = kubernetes()
+    version = VERSIONS[series]
     install_tools(CONTROL_PLANE_TOOLS)
-    source = _SOURCES / "controlplane"
-    folder = cache_folder() / "bin" / f"controlplane-{_digest(source, VERSION)}"
+    source, flags = _SOURCES / "controlplane", []
+    digest = _digest(source, version)
+    if series != NEWEST:  # the same program, of other modules
+        modules = _SOURCES / "versions" / series
+        flags, digest = [f"-modfile={modules / 'go.mod'}"], _digest(modules, version, (source / "main.go").read_bytes())
+    folder = cache_folder() / "bin" / f"controlplane-{digest}"
     binary = folder / "controlplane"
     with _building(folder, [binary]) as missing:
         if missing:
             package = "k8s.io/component-base/version"
-            major, minor = VERSION[1:].split(".")[:2]
-            stamps = {"gitVersion": VERSION, "gitMajor": major, "gitMinor": minor}
-            flags = "-s -w " + " ".join(f"-X {package}.{key}={value}" for key, value in stamps.items())
-            _go_build(f"Kubernetes {VERSION}", source, binary, flags)
+            major, minor = series.split(".")
+            stamps = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
+            linking = "-s -w " + " ".join(f"-X {package}.{key}={value}" for key, value in stamps.items())
+            _go_build(f"Kubernetes {version}", source, binary, linking, flags=flags)
     return binary
 
 
@@ -117,14 +134,24 @@ def promtool() -> Path:
     return program
 
 
+def go_program(name: str, source: Path) -> Path:
+    """The program *name* of the Go module in *source*, built if need be."""
+    folder = cache_folder() / "bin" / f"{name}-{_digest(source, name)}"
+    program = folder / name
+    with _building(folder, [program]) as missing:
+        if missing:
+            _go_build(name, source, program, "-s -w")
+    return program
+
+
 def module_files(module: str) -> Path:
     """The folder with the files of *module* ("path@version"), fetched if need be; nothing is built. Read-only."""
     found = json.loads(_run(f"fetching {module}", ["go", "mod", "download", "-json", module], Path("/"), os.environ))
     return Path(found["Dir"])
 
 
-def _digest(source: Path, salt: str) -> str:
-    digest = hashlib.sha256(salt.encode())
+def _digest(source: Path, salt: str, more: bytes = b"") -> str:
+    digest = hashlib.sha256(salt.encode() + more)
     for path in sorted(source.iterdir()):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]
@@ -143,9 +170,11 @@ def _building(folder: Path, programs: Sequence[Path]) -> Iterator[bool]:
         yield not all(program.exists() for program in programs)
 
 
-def _go_build(what: str, source: Path, binary: Path, flags: str, extra: Mapping[str, str] | None = None) -> None:
+def _go_build(
+    what: str, source: Path, binary: Path, linking: str, extra: Mapping[str, str] | None = None, flags: Sequence[str] = ()
+) -> None:
     fresh = binary.with_suffix(".new")  # a build that is cut short never leaves a half-written program under the name
-    command = ["go", "build", "-buildvcs=false", "-ldflags", flags, "-o", str(fresh), "."]
+    command = ["go", "build", "-buildvcs=false", *flags, "-ldflags", linking, "-o", str(fresh), "."]
     _run(f"building {what}", command, source, {**os.environ, **(extra or {})})
     fresh.replace(binary)
 

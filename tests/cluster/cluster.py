@@ -28,8 +28,7 @@ from tests.cluster.api import Api, ApiError, Connections, Json
 from tests.cluster.components import APISERVER, APISERVER_PORT, CONTROL_PLANE, CONTROLLER_MANAGER, ETCD, ETCD_PORT
 from tests.cluster.credentials import USERS, Credentials
 from tests.cluster.network import ADDRESS, Namespace
-from tests.cluster.node import NAME as NODE_NAME
-from tests.cluster.node import Node
+from tests.cluster.node import FIRST, SECOND, Node
 from tests.cluster.processes import Process, Processes
 
 READY_S = 60.0
@@ -60,6 +59,8 @@ class Cluster:
         self.credentials = Credentials(self.folder / "credentials")
         self.processes = Processes(self.folder)
         self.node = Node(settings.name, self.folder, self.namespace)
+        self.second_namespace = Namespace(f"gatehouse-{settings.name}-2")
+        self.second = Node(f"{settings.name}-2", self.folder / SECOND.name, self.second_namespace, SECOND, self.folder)
 
     @classmethod
     def existing(cls, name: str) -> Cluster:
@@ -86,7 +87,7 @@ class Cluster:
             self._wait("the default service account", CONTROLLER_MANAGER, self._has_default_service_account)
             if self.settings.node:
                 self.node.start()
-                self._wait("a Ready node", "kubelet", self._node_is_ready)
+                self._wait_for_node(FIRST.name)
             if self.settings.detached:
                 (self.folder / "owner").write_text("")
         except BaseException:
@@ -96,6 +97,9 @@ class Cluster:
 
     def down(self) -> None:
         """End every process, delete namespace and state. No error when there is nothing."""
+        if (self.folder / SECOND.name).exists():
+            self.second.stop()
+            self.second_namespace.delete()
         if (self.folder / "node").exists():
             self.node.stop()
         order = [*reversed(CONTROL_PLANE)]
@@ -104,6 +108,13 @@ class Cluster:
             self.processes.stop(name, timeout_s=3.0)  # nothing that it could still save is kept
         self.namespace.delete()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def add_node(self) -> None:
+        """Start a second node, on a machine of its own as far as the network goes, and wait until it is Ready."""
+        (self.folder / SECOND.name).mkdir()
+        self.second_namespace.join(self.namespace, SECOND.address, SECOND.pods_cidr)
+        self.second.start()
+        self._wait_for_node(SECOND.name)
 
     def __enter__(self) -> Cluster:
         self.up()
@@ -211,13 +222,13 @@ class Cluster:
         if process is None or not process.signal(number):
             raise ClusterError(f"{component} is not running")
 
-    def _wait(self, what: str, component: str, met: Callable[[], bool]) -> None:
-        end_s = time.monotonic() + READY_S
+    def _wait(self, what: str, component: str, met: Callable[[], bool], among: Processes | None = None) -> None:
+        processes, end_s = among or self.processes, time.monotonic() + READY_S
         while not met():
-            running = self.processes.running(component)
+            running = processes.running(component)
             if not running or time.monotonic() > end_s:
                 fault = f"not there after {READY_S:.0f} s" if running else "it ended"
-                raise ClusterError(f"{component}: {what}: {fault}:\n{self.processes.log_tail(component)}")
+                raise ClusterError(f"{component}: {what}: {fault}:\n{processes.log_tail(component)}")
             time.sleep(_POLL_S)
 
     def _is_ready(self) -> bool:
@@ -239,9 +250,13 @@ class Cluster:
         with self.api() as api:
             return api.find("/api/v1/namespaces/default/serviceaccounts/default") is not None
 
-    def _node_is_ready(self) -> bool:
+    def _wait_for_node(self, name: str) -> None:
+        kubelets = self.processes if name == FIRST.name else self.second.processes
+        self._wait(f"{name} Ready", "kubelet", lambda: self._is_node_ready(name), kubelets)
+
+    def _is_node_ready(self, name: str) -> bool:
         with self.api() as api:
-            node = api.find(f"/api/v1/nodes/{NODE_NAME}") or {}
+            node = api.find(f"/api/v1/nodes/{name}") or {}
         conditions = node.get("status", {}).get("conditions", [])
         return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 

@@ -21,6 +21,7 @@ USERS = {
     "scheduler": ("system:kube-scheduler", ""),
     "proxy": ("system:kube-proxy", ""),
     "kubelet": ("system:node:node-1", "system:nodes"),
+    "kubelet-2": ("system:node:node-2", "system:nodes"),
 }
 
 

@@ -55,6 +55,24 @@ class Namespace:
         _ip(*within, "link", "set", "eth0", "up")
         _ip(*within, "route", "add", "default", "via", _GATEWAY, "dev", "eth0")
 
+    def join(self, other: Namespace, address: str, pods_cidr: str) -> None:
+        """Make it as a machine of its own, *address*, whose one cable leads to the bridge of *other*."""
+        cable = f"to-{address.rpartition('.')[2]}"
+        _ip("netns", "add", self.name)
+        within = ("-n", self.name)
+        _ip("-n", other.name, "link", "add", cable, "type", "veth", "peer", "name", "eth0", "netns", self.name)
+        _ip("-n", other.name, "link", "set", cable, "master", "eth0", "up")
+        _ip("-n", other.name, "route", "add", pods_cidr, "via", address)
+        _ip(*within, "link", "set", "lo", "up")
+        _ip(*within, "addr", "add", f"{address}/24", "dev", "eth0")
+        self.cable("up")
+
+    def cable(self, state: str) -> None:
+        """Pull the cable of a namespace that has been joined ("down"), or plug it in again ("up")."""
+        _ip("-n", self.name, "link", "set", "eth0", state)
+        if state == "up":
+            _ip("-n", self.name, "route", "replace", "default", "via", ADDRESS)
+
     def delete(self) -> None:
         """Remove its name; the kernel frees it when its last process has ended."""
         if self.exists():

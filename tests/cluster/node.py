@@ -1,4 +1,4 @@
-"""A real node for a cluster: scheduler, containerd with runc, kubelet and kube-proxy on a bridge network.
+"""Real nodes for a cluster: containerd with runc, kubelet and kube-proxy on a bridge network, and one scheduler.
 
 Pods run, are probed, reach Services and each other; images come from `load`, since no registry is reached. Everything
 that containers mount lies under the cluster's folder, so that `stop` can undo it; nothing of it is deleted while it is
@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import attrs
 import yaml
 
 from tests.cluster import binaries
@@ -24,8 +25,7 @@ from tests.cluster.image import write_image
 from tests.cluster.network import ADDRESS, Namespace
 from tests.cluster.processes import Process, Processes
 
-NAME = "node-1"
-PODS_CIDR = "10.244.0.0/24"
+PODS_CIDR = "10.244.0.0/16"
 PAUSE_IMAGE = "localhost/pause:1"
 PROGRAMS = ("kube-proxy", "kubelet", "kube-scheduler", "containerd")  # in the order of stopping
 CTR_TIMEOUT_S = 120.0
@@ -35,13 +35,33 @@ _CGROUPS = Path("/sys/fs/cgroup")
 _CNI_RESULTS = Path("/var/lib/cni/results")  # where containerd remembers pods' networks; the place cannot be configured
 
 
-class Node:
-    """The node of the cluster whose state is in *folder*."""
+@attrs.frozen
+class Member:
+    """Which node of a cluster."""
 
-    def __init__(self, name: str, folder: Path, namespace: Namespace) -> None:
+    name: str = "node-1"
+    user: str = "kubelet"  # a key of credentials.USERS
+    address: str = ADDRESS
+    pods_cidr: str = "10.244.0.0/24"
+    schedules: bool = True  # one scheduler for all
+
+
+FIRST = Member()
+# In a namespace of its own, behind a cable that can be pulled (Namespace.join).
+SECOND = Member("node-2", "kubelet-2", "172.30.0.2", "10.244.1.0/24", schedules=False)
+
+
+class Node:
+    """The node *member* of the cluster *name*; its state is in *folder*, and *cluster* has the kubeconfigs and the program."""
+
+    def __init__(
+        self, name: str, folder: Path, namespace: Namespace, member: Member = FIRST, cluster: Path | None = None
+    ) -> None:
+        self.member = member
         self._folder = folder
+        self._cluster = cluster or folder
         self._namespace = namespace
-        self._processes = Processes(folder)
+        self.processes = Processes(folder)
         self._socket = folder / "containerd.sock"
         self._cgroup = f"gatehouse-{name}"  # a kubelet ends pods it does not know: two nodes must not share a root
 
@@ -51,7 +71,8 @@ class Node:
         (self._folder / "node").symlink_to(programs)
         self._write_configuration(programs)
         self._make_cgroups()
-        self._start("kube-scheduler", self._scheduler())
+        if self.member.schedules:
+            self._start("kube-scheduler", self._scheduler())
         # containerd finds its shim on PATH.
         path = ["env", f"PATH={programs}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]
         self._start("containerd", [*path, str(programs / "containerd"), "-c", str(self._folder / "containerd.toml")])
@@ -69,11 +90,11 @@ class Node:
     def stop(self) -> None:
         """End every program and container, and unmount what they left. No error when there is nothing."""
         for name in PROGRAMS[:-1]:
-            self._processes.stop(name, timeout_s=3.0)
-        if self._processes.running("containerd"):
+            self.processes.stop(name, timeout_s=3.0)
+        if self.processes.running("containerd"):
             for task in self._ctr("tasks", "list", "-q").split():
                 self._ctr("tasks", "kill", "-s", "SIGKILL", task, check=False)
-        self._processes.stop("containerd", timeout_s=5.0)
+        self.processes.stop("containerd", timeout_s=5.0)
         for shim in self._shims():
             shim.end(timeout_s=3.0)
         self._unmount()
@@ -86,10 +107,10 @@ class Node:
 
     def _kubernetes(self, program: str, **flags: str) -> list[str]:
         given = [f"--{key.replace('_', '-')}={value}" for key, value in flags.items()]
-        return [str(self._folder / "controlplane"), program, *given]
+        return [str(self._cluster / "controlplane"), program, *given]
 
     def _scheduler(self) -> list[str]:
-        own = str(kubeconfig(self._folder, "scheduler"))
+        own = str(kubeconfig(self._cluster, "scheduler"))
         flags = {"kubeconfig": own, "authentication_kubeconfig": own, "authorization_kubeconfig": own}
         return self._kubernetes(
             "kube-scheduler", leader_elect="false", bind_address="127.0.0.1", cert_dir=str(self._folder), **flags
@@ -99,20 +120,20 @@ class Node:
         return self._kubernetes(
             "kubelet",
             config=str(self._folder / "kubelet.yaml"),
-            kubeconfig=str(kubeconfig(self._folder, "kubelet")),
-            hostname_override=NAME,
+            kubeconfig=str(kubeconfig(self._cluster, self.member.user)),
+            hostname_override=self.member.name,
             root_dir=str(self._folder / "kubelet"),
             cert_dir=str(self._folder / "kubelet-certificates"),
-            node_ip=ADDRESS,
+            node_ip=self.member.address,
         )
 
     def _proxy(self) -> list[str]:
         return self._kubernetes(
             "kube-proxy",
-            kubeconfig=str(kubeconfig(self._folder, "proxy")),
-            hostname_override=NAME,
+            kubeconfig=str(kubeconfig(self._cluster, "proxy")),
+            hostname_override=self.member.name,
             proxy_mode="iptables",
-            cluster_cidr="10.244.0.0/16",
+            cluster_cidr=PODS_CIDR,
             metrics_bind_address="127.0.0.1:10249",
             conntrack_max_per_core="0",  # the sysctl is not ours to set
         )
@@ -149,7 +170,7 @@ state = "{self._folder}/containerd-state"
         addresses = {
             "type": "host-local",
             "dataDir": str(self._folder / "addresses"),
-            "ranges": [[{"subnet": PODS_CIDR}]],
+            "ranges": [[{"subnet": self.member.pods_cidr}]],
             "routes": [{"dst": "0.0.0.0/0"}],
         }
         bridge = {"type": "bridge", "bridge": "cni0", "isGateway": True, "ipMasq": True, "hairpinMode": True}
@@ -177,13 +198,13 @@ state = "{self._folder}/containerd-state"
     # -- inside
 
     def _start(self, name: str, argv: list[str]) -> None:
-        self._processes.start(name, self._namespace.command(argv))
+        self.processes.start(name, self._namespace.command(argv))
 
     def _wait(self, met: Callable[[], bool]) -> None:
         end_s = time.monotonic() + _SOCKET_WITHIN_S
         while not met():
-            if time.monotonic() > end_s or not self._processes.running("containerd"):
-                raise TimeoutError(f"containerd does not answer:\n{self._processes.log_tail('containerd')}")
+            if time.monotonic() > end_s or not self.processes.running("containerd"):
+                raise TimeoutError(f"containerd does not answer:\n{self.processes.log_tail('containerd')}")
             time.sleep(0.1)
 
     def _ctr(self, *arguments: str, check: bool = True) -> str:

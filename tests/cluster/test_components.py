@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
 from tests.cluster import components
-from tests.cluster.api import impersonating
+from tests.cluster.api import Connections, impersonating
 from tests.cluster.kinds import collection_path, object_path
 
 
@@ -44,3 +46,22 @@ def test_an_object_is_found_at_the_path_of_its_kind(version: str, kind: str, nam
 
 def test_an_administrator_can_act_as_somebody_else() -> None:
     assert impersonating("jane") == {"Impersonate-User": "jane"}
+
+
+def test_each_group_of_somebody_else_is_a_header_of_its_own() -> None:
+    here, there = socket.socketpair()
+    with here, there:
+        connection = HTTPConnection("api")
+        connection.sock = here
+        there.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+        reply = Connections._call(connection, "POST", "/pods", b"{}", impersonating("jane", "dev", "ops"))
+
+        sent = there.recv(65536).split(b"\r\n")
+        assert reply.body == b"{}"
+        assert [line for line in sent if line.startswith(b"Impersonate-Group")] == [
+            b"Impersonate-Group: dev",
+            b"Impersonate-Group: ops",
+        ]
+        assert b"Content-Length: 2" in sent
+        assert sent[-1] == b"{}"

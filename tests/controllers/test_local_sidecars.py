@@ -92,7 +92,7 @@ def test_entries_namespaces_limits_and_quotas_are_facts(local: LocalCluster) -> 
 
     assert (image(local), image(local, "logs")) == ("proxy:1", "logs:1")
     assert namespace is not None
-    assert namespace.labels == {"sidecar-injector": "enabled"}
+    assert namespace.labels == {"sidecar-injector": "enabled", "kubernetes.io/metadata.name": "shop"}
     assert limits.items[0].max == {"memory": parse("1Gi")}
     assert quota.hard == {"pods": parse("3")}
 
@@ -162,4 +162,6 @@ def test_objects_are_counted_by_cache(local: LocalCluster) -> None:
         "databaseinstances": 0,
         "persistentvolumeclaims": 0,
         "statefulsets": 0,
+        "addresspools": 0,
+        "addressreservations": 0,
     }

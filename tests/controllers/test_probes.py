@@ -80,21 +80,32 @@ def test_a_flood_of_query_fields_is_refused() -> None:
 
 def test_only_reading_is_allowed() -> None:
     assert get(health_application(probes()), "/readyz", method="POST")[0].startswith("405")
-    assert get(metrics_application(Telemetry(), dict), "/metrics", method="DELETE")[0].startswith("405")
+    assert get(metrics_application(Telemetry(), dict, lambda: 0.0), "/metrics", method="DELETE")[0].startswith("405")
+
+
+def test_an_unknown_page_is_told_which_there_are() -> None:
+    def explain(environ: object) -> tuple[str, bytes]:
+        return "200 OK", b"{}"
+
+    without = metrics_application(Telemetry(), dict, lambda: 0.0)
+    with_it = metrics_application(Telemetry(), dict, lambda: 0.0, explain)
+
+    assert get(without, "/explain") == ("404 Not Found", "have /metrics, /status and /statusz\n")
+    assert get(with_it, "/") == ("404 Not Found", "have /metrics, /status, /statusz and /explain\n")
 
 
 def test_metrics_are_prometheus_text() -> None:
     telemetry = Telemetry()
     telemetry.counter("gatehouse_things", "Things").inc()
 
-    status, text = get(metrics_application(telemetry, dict), "/metrics")
+    status, text = get(metrics_application(telemetry, dict, lambda: 0.0), "/metrics")
 
     assert status == "200 OK"
     assert "gatehouse_things_total 1.0" in text
 
 
 def test_the_status_page_is_for_loopback_only() -> None:
-    app = metrics_application(Telemetry(), lambda: {"process": {"ready": True}})
+    app = metrics_application(Telemetry(), lambda: {"process": {"ready": True}}, lambda: 0.0)
 
     assert get(app, "/statusz", peer="10.0.0.9")[0].startswith("403")
     assert get(app, "/statusz", peer="")[0].startswith("403")

@@ -161,7 +161,7 @@ def test_sigterm_ends_it_cleanly(tmp_path: Path) -> None:
 
 STUCK = """
 import threading
-from controllers.process import signals
+from controllers.signals import signals
 from controllers.supervisor import Part, Supervisor
 from webhook.clock import SystemClock
 

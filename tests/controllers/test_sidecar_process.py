@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from controllers.status import describe
+from controllers.describing import describe
 from controllers.testing import FakeApi
 from tests.controllers.followers import READY_WITHIN_S, arguments
 from tests.controllers.runtime.builders import config_map, namespace

@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable
 
-from controllers.process import signals
+from controllers.signals import signals
 from controllers.supervisor import Part, Supervisor
 from webhook.clock import SystemClock
 

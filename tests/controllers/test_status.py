@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from controllers.status import LISTED_ENTRIES, collect, describe, sidecar_entries, silent_nodes
+from controllers.describing import describe
+from controllers.status import LISTED_ENTRIES, collect, sidecar_entries, silent_nodes
 from webhook.cluster import Status, Vote
 from webhook.objects.meta import Json
 from webhook.objects.votes import VotePolicy
@@ -24,8 +25,22 @@ def test_silent_nodes_are_listed_with_what_guards_them() -> None:
         "count": 2,
         "guarded": 1,
         "nodes": [
-            {"node": "edge-1", "guarded": True, "reason": "Guarded", "vote": "healthy", "ageSeconds": 60.0},
-            {"node": "edge-2", "guarded": False, "reason": "VoteUnhealthy", "vote": "unhealthy", "ageSeconds": None},
+            {
+                "node": "edge-1",
+                "guarded": True,
+                "reason": "Guarded",
+                "vote": "healthy",
+                "ageSeconds": 60.0,
+                "endsInSeconds": 86340.0,
+            },
+            {
+                "node": "edge-2",
+                "guarded": False,
+                "reason": "VoteUnhealthy",
+                "vote": "unhealthy",
+                "ageSeconds": None,
+                "endsInSeconds": None,
+            },
         ],
     }
 
@@ -171,8 +186,8 @@ def test_where_addresses_are_off_nothing_is_said_of_them() -> None:
 @pytest.mark.parametrize(
     ("election", "text"),
     [
-        ({"leading": True}, "leading as me"),
-        ({"leader": "other", "holder": "other"}, "other leads"),
+        ({"leading": True, "leaseAgeSeconds": 1.6}, "this replica leads; leader: me; lease renewed 2 s ago"),
+        ({"leader": "other", "holder": "other"}, "another replica leads; leader: other"),
         ({"holder": "me", "settlesInSeconds": 7.6}, "nobody leads (this replica holds the lease and settles, 8 s left)"),
         (
             {"holder": "other", "holderExpiredSeconds": 300.0},
@@ -185,7 +200,7 @@ def test_where_addresses_are_off_nothing_is_said_of_them() -> None:
         ),
         (
             {"leader": "other", "lastContactSeconds": 9.0, "lastError": "GET /x: 403 no"},
-            "other leads; no answer about the lease since 9 s ago; last error: GET /x: 403 no",
+            "another replica leads; no answer about the lease since 9 s ago; last error: GET /x: 403 no; leader: other",
         ),
         ({"holder": "", "lastContactSeconds": 300.0}, "nobody leads; no answer about the lease since 5 min ago"),
     ],

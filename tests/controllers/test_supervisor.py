@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from controllers.supervisor import Part, Supervisor
+from controllers.testing.clock import FakeClock
 from webhook.clock import Deadline, SystemClock
 
 
@@ -123,3 +124,19 @@ def test_a_part_that_cannot_stop_does_not_keep_the_others() -> None:
 
     assert supervisor.run(supervisor.request_stop) == 1
     assert recorder.events == ["start a", "stop a"]
+
+
+def test_somebody_may_look_on_while_everything_runs() -> None:
+    recorder = Recorder()
+    clock = FakeClock(auto_advance=True)
+    looks: list[float] = []
+
+    def look() -> None:
+        looks.append(clock.monotonic_s())
+        if len(looks) == 2:
+            supervisor.request_stop()
+
+    supervisor = Supervisor([recorder.part("a")], clock, 5.0, look)
+    supervisor.run()
+
+    assert len(looks) == 2

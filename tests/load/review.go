@@ -64,27 +64,42 @@ var levels = map[string]func(text []byte, sent review, whole bool) string{
 	"any": func([]byte, review, bool) string { return "" },
 	"uid": func(text []byte, sent review, whole bool) string { return wrong(text, sent, whole, nil) },
 	"allowed": func(text []byte, sent review, whole bool) string {
-		return wrong(text, sent, whole, []byte(`"allowed":true`))
+		return wrong(text, sent, whole, marks(`"allowed":`, `true`))
 	},
 	"patch": func(text []byte, sent review, whole bool) string {
-		return wrong(text, sent, whole, []byte(`"patchType":"JSONPatch"`))
+		return wrong(text, sent, whole, marks(`"patchType":`, `"JSONPatch"`))
 	},
 }
 
-func wrong(text []byte, sent review, whole bool, mark []byte) string {
+// marks are a key and its value as servers write them, with a blank or without.
+func marks(key, value string) [][]byte {
+	return [][]byte{[]byte(key + value), []byte(key + " " + value)}
+}
+
+// lacks tells whether none of marks is there, if there must be one.
+func lacks(text []byte, marks [][]byte) bool {
+	for _, mark := range marks {
+		if bytes.Contains(text, mark) {
+			return false
+		}
+	}
+	return len(marks) > 0
+}
+
+func wrong(text []byte, sent review, whole bool, marks [][]byte) string {
 	if whole {
-		return wrongWhole(text, sent, mark)
+		return wrongWhole(text, sent, marks)
 	}
 	if !bytes.Contains(text, []byte(`"`+sent.uid+`"`)) {
 		return "uid"
 	}
-	if mark != nil && !bytes.Contains(text, mark) {
+	if lacks(text, marks) {
 		return "decision"
 	}
 	return ""
 }
 
-func wrongWhole(text []byte, sent review, mark []byte) string {
+func wrongWhole(text []byte, sent review, marks [][]byte) string {
 	var got struct {
 		APIVersion, Kind string
 		Response         struct {
@@ -100,7 +115,7 @@ func wrongWhole(text []byte, sent review, mark []byte) string {
 	if got.Response.UID != sent.uid {
 		return "uid"
 	}
-	if mark != nil && !bytes.Contains(text, mark) {
+	if lacks(text, marks) {
 		return "decision"
 	}
 	if got.Response.PatchType != "" {

@@ -11,7 +11,8 @@ import attrs
 import pytest
 
 from controllers.cli.installation import installation, overlays
-from controllers.config.document import parse
+from controllers.config.document import Configuration, parse
+from controllers.config.webhook import MetricsAuthorization
 from controllers.process import LEAVE_WITHIN_S
 from tests.manifests.files import ROOT
 from webhook.objects.meta import Json
@@ -40,9 +41,24 @@ class Installation:
         return found
 
     def rules(self, *kinds: str) -> Iterator[dict[str, Any]]:
+        """Rules about resources."""
         for kind in kinds or ("ClusterRole", "Role"):
             for role in self.of(kind):
-                yield from role["rules"]
+                yield from (rule for rule in role["rules"] if "nonResourceURLs" not in rule)
+
+    def urls(self) -> set[tuple[str, str, str]]:
+        """Role, path and verb of every right to a path that is no resource."""
+        return {
+            (role["metadata"]["name"], path, verb)
+            for role in self.of("ClusterRole")
+            for rule in role["rules"]
+            for path in rule.get("nonResourceURLs", ())
+            for verb in rule["verbs"]
+        }
+
+    def configuration(self) -> Configuration:
+        (found,) = [item for item in self.of("ConfigMap") if item["metadata"]["name"] == "gatehouse"]
+        return parse(found["data"]["configuration.yaml"], "configuration.yaml")
 
     def webhooks(self) -> list[Json]:
         kinds = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
@@ -95,6 +111,7 @@ def egress_to_api_and_dns(found: Installation) -> None:
 def no_wildcards(found: Installation) -> None:
     for rule in found.rules():
         assert not any("*" in name for key in ("apiGroups", "resources", "verbs") for name in rule[key]), rule
+    assert not any("*" in path + verb for _, path, verb in found.urls())
 
 
 @check
@@ -240,9 +257,7 @@ def drains_go_on(found: Installation) -> None:
 def rolls_without_a_gap(found: Installation) -> None:
     (deployment,) = found.of("Deployment")
     assert deployment["spec"]["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
-    (config_map,) = [item for item in found.of("ConfigMap") if item["metadata"]["name"] == "gatehouse"]
-    config = parse(config_map["data"]["configuration.yaml"], "configuration.yaml")
-    assert found.pod()["terminationGracePeriodSeconds"] > config.webhook.shutdown_delay_s + LEAVE_WITHIN_S
+    assert found.pod()["terminationGracePeriodSeconds"] > found.configuration().webhook.shutdown_delay_s + LEAVE_WITHIN_S
 
 
 # -- what it is registered for
@@ -280,6 +295,24 @@ def seats_of_its_own(found: Installation) -> None:
     assert level["spec"]["limited"]["lendablePercent"] == 0
 
 
+# -- metrics
+
+
+@check
+def metrics_are_for_whom_the_cluster_allows(found: Installation) -> None:
+    metrics = found.configuration().metrics
+    asks = metrics.authorization is MetricsAuthorization.KUBERNETES
+    rights = {name for rule in found.rules() if rule["verbs"] == ["create"] for name in rule["resources"] if "reviews" in name}
+    assert rights == ({"tokenreviews", "subjectaccessreviews"} if asks else set())
+    assert found.urls() == ({("gatehouse-metrics-reader", "/metrics", "get")} if asks else set())
+    assert metrics.tls is asks
+    for monitor in found.of("ServiceMonitor"):
+        (endpoint,) = monitor["spec"]["endpoints"]
+        assert (endpoint.get("scheme") == "https") is asks
+        assert ("bearerTokenFile" in endpoint) is asks
+        assert ("tlsConfig" in endpoint) is asks
+
+
 # -- supply
 
 
@@ -297,7 +330,8 @@ ROWS = [
     for line in (ROOT / "docs" / "hardening.md").read_text().splitlines()
     if line.startswith("| ") and not line.startswith(("| **", "| line", "| ---"))
 ]
-INSTALLATIONS = {"+".join(chosen) or "base": chosen for chosen in [(), *[(name,) for name in overlays()]]}
+SEVERAL = ("monitoring", "metrics-authorization")  # one changes what the other brings
+INSTALLATIONS = {"+".join(chosen) or "base": chosen for chosen in [(), *[(name,) for name in overlays()], SEVERAL]}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])

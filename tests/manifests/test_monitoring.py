@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
 
+from controllers import answers
+from controllers.status_page import features, sections
 from tests.manifests.alerts import alerts, dashboard, metrics
 from tests.manifests.files import ROOT
+from webhook.serving import tls
 
 RUNBOOKS = (ROOT / "docs" / "runbooks.md").read_text()
 SOURCES = "".join(path.read_text() for folder in ("webhook", "controllers") for path in (ROOT / folder).rglob("*.py"))
@@ -32,6 +36,26 @@ def test_an_alert_leads_to_its_runbook_and_says_how_bad_it_is(rule: dict) -> Non
     assert rule["labels"]["severity"] in ("critical", "warning")
     assert rule["annotations"]["summary"]
     assert rule["annotations"]["description"]
+
+
+# What else says "soon", "old" or "scarce": the alert that has the same threshold, the end of its expression, and the number.
+THRESHOLDS = [
+    ("GatehouseCertificateExpiresSoon", r'kind="leaf"\}\) < ([\d* ]+)', answers.LEAF_SOON_S),
+    ("GatehouseCertificateExpiresSoon", r'kind="leaf"\}\) < ([\d* ]+)', tls.EXPIRES_SOON_S),
+    ("GatehouseCertificateExpiresSoon", r'kind="ca"\}\) < ([\d* ]+)', answers.CA_SOON_S),
+    ("GatehouseGuardOld", r"> ([\d* ]+)$", answers.GUARD_OLD_S),
+    ("GatehouseCacheSilent", r"> ([\d* ]+)$", sections.SILENT_LONG_S),
+    ("GatehouseAddressesScarce", r"< ([\d.]+)$", 1 - features.SCARCE),  # the alert has the free share, the page the used one
+]
+
+
+@pytest.mark.parametrize(("alert", "pattern", "constant"), THRESHOLDS)
+def test_what_the_status_and_the_log_call_grave_is_what_the_alert_does(alert: str, pattern: str, constant: float) -> None:
+    (expression,) = (rule["expr"] for rule in alerts() if rule["alert"] == alert)
+    found = re.search(pattern, expression)
+    assert found is not None, expression
+
+    assert math.prod(map(float, found[1].split("*"))) == pytest.approx(constant)
 
 
 def test_panels_have_names_units_and_places_of_their_own() -> None:

@@ -17,7 +17,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.server.conftest import pair_of
-from webhook.serving.chains import Authority, ChainError, authorities, fits, is_trusted, load_pair, served_leaf, split
+from webhook.serving.chains import (
+    Authority,
+    ChainError,
+    authorities,
+    canonical_name,
+    certificates_in,
+    is_key_of,
+    is_trusted,
+    load_pair,
+    served_leaf,
+)
 from webhook.serving.selfsigned import Issued, issue, make_authority
 from webhook.serving.tls import KeyPair
 
@@ -106,17 +116,29 @@ def test_authorities_are_read_once_each_in_their_order_and_nothing_else_is(autho
 
     found = authorities(text)
 
-    assert [one.pem for one in found] == [*split(other), *split(ca_pem(authority))]
+    assert [one.pem for one in found] == [*certificates_in(other), *certificates_in(ca_pem(authority))]
     read = x509.load_pem_x509_certificate(other)
     assert found[0].not_before_s == read.not_valid_before_utc.timestamp()
     assert found[0].not_after_s == read.not_valid_after_utc.timestamp()
 
 
+@pytest.mark.parametrize(
+    "name", ["Hook.Example.com", "fd00:0::1", "FD00::1", "fe80::1%eth0", "::ffff:10.0.0.1", "10.0.0.1", "*.Edge.example"]
+)
+def test_a_name_is_read_from_a_certificate_as_it_is_compared(name: str) -> None:
+    made = issue(make_authority(now_s=1e9, lifetime_s=1e6, name="ca"), [name], now_s=1e9, lifetime_s=1000.0)
+
+    leaf = served_leaf(serving(KeyPair(made.certificate, made.key)), made.certificate)
+
+    assert leaf.names == {canonical_name(name)}
+    assert canonical_name(canonical_name(name)) == canonical_name(name)
+
+
 def test_a_key_fits_its_own_certificate_only(authority: trustme.CA, pair: KeyPair) -> None:
-    assert fits(pair.certificate, pair.key)
-    assert not fits(pair.certificate, pair_of(authority).key)
-    assert not fits(pair.certificate, b"")
-    assert not fits(b"", pair.key)
+    assert is_key_of(pair.certificate, pair.key)
+    assert not is_key_of(pair.certificate, pair_of(authority).key)
+    assert not is_key_of(pair.certificate, b"")
+    assert not is_key_of(b"", pair.key)
 
 
 def test_a_pair_that_no_client_accepts_is_refused(pair: KeyPair) -> None:
@@ -135,7 +157,7 @@ def test_whatever_is_no_certificate_is_none(content: bytes) -> None:
 
     assert authorities(content) == ()
     assert authorities(wrapped) == ()
-    assert not fits(wrapped, wrapped)
+    assert not is_key_of(wrapped, wrapped)
 
 
 def test_an_authority_is_over_at_its_end_not_before_its_begin() -> None:

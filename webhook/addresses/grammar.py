@@ -17,10 +17,10 @@ from typing import Final
 
 from webhook.addresses.address import BITS, V6, Address, AddressError, numbered, quoted
 from webhook.addresses.ranges import AddressSet, Span
+from webhook.objects.pod_rules import ANNOTATIONS_LIMIT
 
 MAX_ITEMS: Final = 4096
 LABEL_LIMIT: Final = 63  # characters of a label value
-ANNOTATIONS_LIMIT: Final = 256 * 1024  # bytes of all annotations of an object (apimachinery api/validation)
 
 _WORDS: Final = re.compile(r"[^, \t\r\n]+")
 _IN_FULL: Final = re.compile(r"[0-9a-fA-F]{4}(?:-[0-9a-fA-F]{4}){7}")

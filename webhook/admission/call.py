@@ -1,4 +1,7 @@
-"""What the transport and the gate say to each other: a call in, a reply out, and the exchange between them."""
+"""What the transport and the gate say to each other: a call in, a reply out, and the exchange between them.
+
+Values that are made for every review are structs here and elsewhere, not attrs classes: they take a sixth of the time.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,7 @@ from webhook.clock import Deadline
 from webhook.errors import AdmissionError
 
 
-@attrs.frozen
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """What the transport knows of a request."""
 
     method: str
@@ -26,8 +28,7 @@ class Call:
     client: str = ""  # common name of the verified client certificate, "" without one
 
 
-@attrs.frozen
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """What the transport sends back."""
 
     status: int
@@ -38,9 +39,10 @@ class Reply:
     @property
     def line(self) -> str:
         """The status line's code and phrase."""
-        return f"{self.status} {HTTPStatus(self.status).phrase}"
+        return _LINES[self.status]
 
 
+_LINES = {int(status): f"{int(status)} {status.phrase}" for status in HTTPStatus}
 JSON_HEADERS = (("Content-Type", "application/json"),)
 
 

@@ -23,7 +23,8 @@ from webhook.admission.interceptors import (
     Verify,
     decode,
 )
-from webhook.admission.registry import SERVICES
+from webhook.admission.refusals import Refusals
+from webhook.admission.registry import services_with
 from webhook.admission.service import BoundService, Service
 from webhook.admission.settings import Settings
 from webhook.clock import Clock
@@ -44,18 +45,25 @@ class Gate:
         clock: Clock,
         *,
         synced: Callable[[str], bool] = lambda cache: True,
-        services: Sequence[Service] = SERVICES,
+        services: Sequence[Service] | None = None,
     ) -> None:
-        """synced: whether the cache of that name has synced; asked for every review of a service that reads it."""
+        """synced: whether the cache of that name has synced; asked for every review of a service that reads it.
+
+        services: those of the registry and of *settings* when None.
+        """
         self.settings = settings
         self.services: tuple[BoundService, ...] = tuple(
-            service.bind(settings, cluster) for service in services if service.name not in settings.disabled
+            service.bind(settings, cluster)
+            for service in (services_with(settings) if services is None else services)
+            if service.name not in settings.disabled
         )
         paths = {path: bound for bound in self.services for path in (bound.service.path, *bound.service.aliases)}
+        self.paths = {path: bound.service.name for path, bound in paths.items()}  # path -> name of the service
+        self.refusals = Refusals([bound.service.name for bound in self.services], telemetry)
         self._admit = Admit(settings.max_in_flight, synced, telemetry)
         chain: list[Interceptor] = [
-            Observe(paths, telemetry, clock),
-            Recover(telemetry, clock),
+            Observe(paths, telemetry, clock, self.refusals),
+            Recover(telemetry, clock, self.refusals),
             Route(paths),
             SetDeadline(clock),
             self._admit,

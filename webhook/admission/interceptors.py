@@ -22,13 +22,13 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from webhook.admission import review
 from webhook.admission.call import JSON_HEADERS, Exchange, Reply, failure
+from webhook.admission.refusals import Refusals
 from webhook.admission.service import Answer, BoundService, Context
 from webhook.admission.timeouts import caller_timeout_s
-from webhook.admission.verify import misfit
 from webhook.clock import Clock, Deadline
 from webhook.errors import (
     AdmissionError,
@@ -61,9 +61,9 @@ Handler = Callable[[Exchange], Reply]
 
 
 class Observe:
-    """Counts and times every exchange by path; remembers nothing of its content."""
+    """Counts and times every exchange by path; of their content only the last refusal of each service is kept."""
 
-    def __init__(self, paths: Mapping[str, BoundService], telemetry: Telemetry, clock: Clock) -> None:
+    def __init__(self, paths: Mapping[str, BoundService], telemetry: Telemetry, clock: Clock, refusals: Refusals) -> None:
         # controller-runtime's names, so that its dashboards work; its buckets start at 10 ns and are of no use.
         latency = telemetry.histogram(
             "controller_runtime_webhook_latency_seconds", "Time to answer an admission review", ["webhook"]
@@ -86,6 +86,7 @@ class Observe:
         for service in paths.values():
             self._patched.labels(service.service.name)
         self._clock = clock
+        self._refusals = refusals
 
     def __call__(self, exchange: Exchange, proceed: Handler) -> Reply:
         path = exchange.call.path
@@ -103,6 +104,8 @@ class Observe:
             self._latency[path].observe(max(0.0, self._clock.monotonic_s() - exchange.call.accepted_s))
         if exchange.answer is not None and exchange.service is not None:
             self._count(exchange.service.service.name, exchange.answer)
+            if exchange.answer.response.denial is not None and exchange.request is not None:
+                self._refusals.refused(exchange.service.service.name, exchange.request, exchange.answer, self._clock.wall_s())
             log.debug("answered", path=path, status=reply.status, uid=exchange.request.uid if exchange.request else "")
         return reply
 
@@ -126,29 +129,39 @@ class Observe:
 class Recover:
     """Turns every exception into a status. A caught exception is "could not decide", so failurePolicy rules."""
 
-    def __init__(self, telemetry: Telemetry, clock: Clock) -> None:
+    def __init__(self, telemetry: Telemetry, clock: Clock, refusals: Refusals) -> None:
         self._panics = telemetry.counter("controller_runtime_webhook_panics", "Exceptions caught while answering")
         self._throttle = Throttle(FAULT_LINES)
         self._clock = clock
+        self._refusals = refusals
 
     def __call__(self, exchange: Exchange, proceed: Handler) -> Reply:
         try:
             return proceed(exchange)
         except AdmissionError as error:
-            fault = error
+            # Not into a variable that outlives this block: an exception holds this frame, and would hold the body until the
+            # garbage collector comes by.
+            return self._told(exchange, error)
         except RecursionError:
             # Decoded close to the limit, then read a few frames deeper down.
-            fault = BadRequest("the body is nested too deeply")
+            return self._told(exchange, BadRequest("the body is nested too deeply"))
         except Exception as error:
             self._panics.inc()
             admitted, held_back = self._throttle.admits("panic", self._clock.monotonic_s())
             if admitted:
                 log.error("exception while answering a review", exc_info=error, held_back=held_back, **_facts(exchange))
-            return failure(Internal("internal error, see the log"))
+            return self._failure(exchange, Internal("internal error, see the log"))
+
+    def _told(self, exchange: Exchange, fault: AdmissionError) -> Reply:
         admitted, held_back = self._throttle.admits(fault.code, self._clock.monotonic_s())
         if admitted:
             facts = {"status": fault.status, "code": fault.code, "message": str(fault), "held_back": held_back}
             log.warning("review not decided", **facts, **_facts(exchange))
+        return self._failure(exchange, fault)
+
+    def _failure(self, exchange: Exchange, fault: AdmissionError) -> Reply:
+        if exchange.service is not None:
+            self._refusals.failed(exchange.service.service.name, exchange.request, fault, self._clock.wall_s())
         return failure(fault)
 
 
@@ -177,19 +190,18 @@ class SetDeadline:
 
     def __call__(self, exchange: Exchange, proceed: Handler) -> Reply:
         assert exchange.service is not None
-        limit_s = self._limit_s(exchange.call.query, float(exchange.service.service.timeout_s))
+        limit_s = self._asked_s(exchange.call.query) or float(exchange.service.service.timeout_s)
         deadline = Deadline(exchange.call.accepted_s + limit_s - min(DEADLINE_MARGIN_S, limit_s / 2), self._clock)
         if deadline.expired():
             raise DeadlineExceeded(f"the caller gave {limit_s:g} s, which had passed before the review was read")
         exchange.deadline = deadline
         return proceed(exchange)
 
-    def _limit_s(self, query: str, default_s: float) -> float:
-        if not query:
-            return default_s
+    def _asked_s(self, query: str) -> float:
+        """What the caller gives; 0 when it says nothing that can be read."""
         known = self._known.get(query)
         if known is None:
-            known = caller_timeout_s(query) or default_s
+            known = caller_timeout_s(query) or 0.0
             if len(self._known) < 64:
                 self._known[query] = known
         return known
@@ -223,17 +235,19 @@ class Admit:
         for cache in exchange.service.caches:
             if not self._synced(cache):
                 raise self._refusal(name, "unsynced", Unavailable(f"the {cache} cache has not synced yet"))
+        sharing = exchange.service.service.share or name
         with self._lock:
-            count = self._counts.get(name, 0)
+            count = self._counts.get(sharing, 0)
             if count < self._limit:
-                self._counts[name] = count + 1
+                self._counts[sharing] = count + 1
         if count >= self._limit:
-            raise self._refusal(name, "overloaded", Overloaded(f"{name} is answering {count} reviews, its limit"))
+            what = f"{count} reviews of {sharing} are being answered, its limit (webhook.limits.maxInFlight)"
+            raise self._refusal(name, "overloaded", Overloaded(what))
         try:
             return proceed(exchange)
         finally:
             with self._lock:
-                self._counts[name] -= 1
+                self._counts[sharing] -= 1
 
     def _refusal(self, service: str, why: str, error: AdmissionError) -> AdmissionError:
         self._rejected.labels(service, why).inc()
@@ -280,6 +294,9 @@ class Verify:
     """Proves each patch with jsonpatch and drops one that does not fit, counted."""
 
     def __init__(self, telemetry: Telemetry) -> None:
+        from webhook.admission.verify import misfit  # with jsonpatch, which only who asks for it need load
+
+        self._misfit = misfit
         self._misfits = telemetry.counter(
             "gatehouse_admission_patch_misfits", "Patches dropped because they did not apply; a fault of ours", ["service"]
         )
@@ -290,7 +307,7 @@ class Verify:
         assert service is not None and request is not None
         if not answer.response.operations or answer.draft is None:
             return answer
-        why = misfit(exchange.call.body, answer.response.operations, answer.draft.object)
+        why = self._misfit(exchange.call.body, answer.response.operations, answer.draft.object)
         if why is None:
             return answer
         name = service.service.name
@@ -298,7 +315,7 @@ class Verify:
         log.error("patch dropped: it does not fit", service=name, why=why, uid=request.uid)
         if not service.service.guards_availability:
             raise Internal("the patch that was decided on does not fit the object")
-        return attrs.evolve(answer, response=attrs.evolve(answer.response, operations=()))
+        return msgspec.structs.replace(answer, response=msgspec.structs.replace(answer.response, operations=()))
 
 
 class Decide:

@@ -1,5 +1,7 @@
 """The table of services: the single source of routes, health names, metric labels and webhook registrations.
 
+What is off by default is imported where it is on.
+
 Adding a rule: one file in `webhook/features`, its section in `controllers/config/features.py`, one line here, one folder of
 golden cases.
 """
@@ -7,7 +9,7 @@ golden cases.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -33,13 +35,10 @@ from webhook.admission.spared import NOT_OF_THE_SYSTEM, NOT_OURS, NOT_SWITCHED_O
 from webhook.cluster import Cluster
 from webhook.defaults.completing import Completion
 from webhook.features.creator_policy import RestrictCreators
-from webhook.features.database_instance import GuardClaims
 from webhook.features.endpoints import KeepAddressesReady
 from webhook.features.node_taint import DropUnreachableTaint
 from webhook.features.pod_compliance import KeepPodsCompliant
 from webhook.features.pod_defaults import SetPodDefaults
-from webhook.features.pod_ip import GiveAddresses
-from webhook.features.pod_ip_check import CheckAddresses
 from webhook.features.pod_status import KeepPodReady
 from webhook.features.resource_limits import KeepResourcesInBounds, ResourceLimits
 from webhook.features.resource_tuning import TuneResources
@@ -179,15 +178,27 @@ def _restricting(settings: Settings, mode: Mode) -> tuple[Rule, ...]:
 
 
 def _databases(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
-    return () if settings.database_policy is None else (GuardClaims(settings.database_policy, cluster.databases),)
+    if settings.database_policy is None:
+        return ()
+    from webhook.features.database_instance import GuardClaims
+
+    return (GuardClaims(settings.database_policy, cluster.databases),)
 
 
 def _pod_ip(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
-    return () if settings.addresses is None else (GiveAddresses(settings.addresses, cluster),)
+    if settings.addresses is None:
+        return ()
+    from webhook.features.pod_ip import GiveAddresses
+
+    return (GiveAddresses(settings.addresses, cluster),)
 
 
 def _pod_ip_check(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
-    return () if settings.addresses is None else (CheckAddresses(settings.home, cluster, settings.addresses.by_hand),)
+    if settings.addresses is None:
+        return ()
+    from webhook.features.pod_ip_check import CheckAddresses
+
+    return (CheckAddresses(settings.home, cluster, settings.addresses.by_hand),)
 
 
 def _workload_warnings(settings: Settings, cluster: Cluster) -> tuple[Rule, ...]:
@@ -276,13 +287,14 @@ SERVICES: tuple[Service, ...] = (
     ),
     Service("validate", "/validate", pod_entries, _validating, mutating=False),
     Service("validate-warn", "/validate/warn", partial(pod_entries, mode=Mode.WARN), _warning, mutating=False),
-    Service("validate-creators", "/validate/creators", creator_entries, _creators, mutating=False),
+    Service("validate-creators", "/validate/creators", creator_entries, _creators, mutating=False, asks_who=True),
     Service(
         "validate-creators-warn",
         "/validate/creators/warn",
         partial(creator_entries, mode=Mode.WARN),
         _warning_of_creators,
         mutating=False,
+        asks_who=True,
     ),
     Service(
         "workload-warnings",
@@ -310,6 +322,21 @@ SERVICES: tuple[Service, ...] = (
 )
 
 
+_LAST_TO_CHANGE_PODS: Final = "pod-ip"
+
+
+def services_with(settings: Settings) -> tuple[Service, ...]:
+    """The table with the rules of others that *settings* name, in the order of asking."""
+    place = next(index for index, service in enumerate(SERVICES) if service.name == _LAST_TO_CHANGE_PODS)
+    return (*SERVICES[:place], *settings.plugins, *SERVICES[place:])
+
+
+def taken() -> dict[str, str]:
+    """Names and paths that no rule of others may have, and whose they are."""
+    words = ((word, service.name) for service in SERVICES for word in (service.name, service.path, *service.aliases))
+    return {word: f"Gatehouse's own {name}" for word, name in words}
+
+
 def by_name(name: str) -> Service:
     """The service *name*. Raises KeyError."""
     return {service.name: service for service in SERVICES}[name]
@@ -325,7 +352,7 @@ def paths_for(
     name = f"{resource}/{subresource}" if subresource else resource
     return tuple(
         service.path
-        for service in sorted(SERVICES, key=lambda service: not service.mutating)
+        for service in sorted(services_with(settings), key=lambda service: not service.mutating)
         if any(
             match.covers(group, match.version, name, one)
             for entry in service.entries_with(settings)

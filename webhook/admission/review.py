@@ -1,7 +1,8 @@
 """AdmissionReview v1 and v1beta1: bytes to a request, an answer to bytes.
 
 A review is parsed once, into plain dicts (msgspec: exact integers of any size, NaN and lone surrogates refused, of duplicate
-keys the last wins as in Go). The answer always names apiVersion and kind as asked, and the request's uid; the API server
+keys the last wins as in Go). The old object, half of most reviews of an UPDATE, is only read when a rule asks for it, and what
+no rule may ask for is passed over. The answer always names apiVersion and kind as asked, and the request's uid; the API server
 refuses a v1 answer without them. Pure.
 Source: k8s.io/api/admission/v1 types.go; apiserver admission/plugin/webhook/request/admissionreview.go.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypedDict
 
 import attrs
 import msgspec
@@ -42,8 +43,7 @@ class Operations(StrEnum):
 _OPERATIONS = {operation.value: operation for operation in Operations}
 
 
-@attrs.frozen
-class GroupVersionResource:
+class GroupVersionResource(msgspec.Struct, frozen=True):
     """A resource as in `{"group": "", "version": "v1", "resource": "pods"}`."""
 
     group: str
@@ -54,8 +54,7 @@ class GroupVersionResource:
         return f"{self.resource}.{self.version}.{self.group}" if self.group else f"{self.resource}.{self.version}"
 
 
-@attrs.frozen
-class User:
+class User(msgspec.Struct, frozen=True):
     """Who asks, as the API server authenticated them."""
 
     name: str
@@ -75,8 +74,17 @@ class AdmissionRequest:
     operation: Operations
     user: User
     object: Json | None  # None on DELETE and CONNECT
-    old_object: Json | None  # None on CREATE and CONNECT
+    _old_object: Json | msgspec.Raw | None
     dry_run: bool
+
+    @property
+    def old_object(self) -> Json | None:
+        """The object as it is stored; None on CREATE and CONNECT. Raises BadRequest when it turns out not to be JSON."""
+        old = self._old_object
+        if type(old) is msgspec.Raw:
+            old = _parsed(old)
+            object.__setattr__(self, "_old_object", old)  # read once; a request is one thread's
+        return old
 
     @property
     def subject(self) -> str:
@@ -98,14 +106,15 @@ class Denial:
     message: str  # subject, fact and limit
 
 
-@attrs.frozen
-class AdmissionResponse:
+class AdmissionResponse(msgspec.Struct, frozen=True):
     """What was decided."""
 
     denial: Denial | None = None
     operations: Sequence[Operation] = ()
     warnings: Sequence[str] = ()
-    audit: Mapping[str, str] = attrs.field(factory=dict)  # keys without "/": the API server puts the webhook's name before
+    audit: Mapping[str, str] = msgspec.field(
+        default_factory=dict
+    )  # keys without "/": the API server puts the webhook's name before
 
     @property
     def allowed(self) -> bool:
@@ -120,17 +129,47 @@ def decode(body: bytes) -> AdmissionRequest:
     """
     if not body:
         raise BadRequest("the body is empty: expected an AdmissionReview")
+    return _request(_parsed(body, _REVIEW))
+
+
+class _Request(TypedDict, total=False):
+    """What is read of a request. Any: it is checked here, with the field's path in the message."""
+
+    uid: Any
+    resource: Any
+    subResource: Any
+    name: Any
+    namespace: Any
+    operation: Any
+    userInfo: Any
+    object: Any
+    oldObject: msgspec.Raw
+    dryRun: Any
+
+
+class _Review(TypedDict, total=False):
+    apiVersion: Any
+    kind: Any
+    request: _Request
+
+
+_REVIEW = msgspec.json.Decoder(_Review)
+_ANYTHING = msgspec.json.Decoder()
+
+
+def _parsed(text: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Any] = _ANYTHING) -> Any:
+    """*text* as *decoder* reads it, or as it is where it has another shape. Raises BadRequest."""
     try:
-        review = msgspec.json.decode(body)
+        return decoder.decode(text)
     except RecursionError as error:
         raise BadRequest("the body is nested too deeply") from error
     except msgspec.DecodeError as error:
+        if decoder is not _ANYTHING and isinstance(error, msgspec.ValidationError):
+            return _parsed(text)
         raise BadRequest(f"the body is not valid JSON: {error}") from error
-    return from_document(review)
 
 
-def from_document(review: Any) -> AdmissionRequest:
-    """The request in a parsed review. Raises BadRequest as `decode` does."""
+def _request(review: Any) -> AdmissionRequest:
     if type(review) is not dict:
         raise BadRequest("the body is not a JSON object: expected an AdmissionReview")
     version, kind = review.get("apiVersion"), review.get("kind")
@@ -156,7 +195,7 @@ def from_document(review: Any) -> AdmissionRequest:
         operation,
         User(_text(user, "username", "request.userInfo."), _groups(user)),
         _object(request, "object"),
-        _object(request, "oldObject"),
+        _old_object(request),
         _flag(request, "dryRun"),
     )
 
@@ -238,6 +277,16 @@ def _object(request: Mapping[str, Any], key: str) -> Json | None:
     if value is not None and type(value) is not dict:
         raise BadRequest(f"request.{key}: expected an object, found {_found(value)}")
     return value
+
+
+def _old_object(request: Mapping[str, Any]) -> Json | msgspec.Raw | None:
+    """An object is left as it is written; anything else is judged at once."""
+    value = request.get("oldObject")
+    if type(value) is msgspec.Raw:
+        if bytes(memoryview(value)[:1]) == b"{":
+            return value
+        value = _parsed(value)
+    return _object({"oldObject": value}, "oldObject")
 
 
 def _resource(value: Mapping[str, Any]) -> GroupVersionResource:

@@ -7,9 +7,11 @@ A `Service` is a row of the table in `registry`; binding it to settings and fact
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Final, Protocol
+from enum import StrEnum
+from typing import Any, Final, Protocol
 
 import attrs
+import msgspec
 
 from webhook.admission.draft import Draft
 from webhook.admission.review import AdmissionRequest, AdmissionResponse, Denial, Operations, User
@@ -33,8 +35,7 @@ DEFAULT_TIMEOUT_S: Final = 5
 _SAID_BEFORE: Final = (Reason.ALREADY_INJECTED, Reason.ALREADY_ALLOCATED)
 
 
-@attrs.frozen
-class Context:
+class Context(msgspec.Struct, frozen=True):
     """What surrounds one request."""
 
     service: str
@@ -48,7 +49,7 @@ class Context:
 class Verdict:
     """What one rule made of a request. What it changed stands in the draft."""
 
-    reason: Reason
+    reason: StrEnum  # a Reason, or a word of somebody else's rule: a metric label, so of a closed set
     message: str = ""  # subject and fact; "" when the reason says it all
     denial: Denial | None = None
     warnings: tuple[str, ...] = ()
@@ -57,7 +58,9 @@ class Verdict:
 class Rule(Protocol):
     """One rule: decides about a request and edits the draft. Called by many threads at once."""
 
-    name: ClassVar[str]
+    @property
+    def name(self) -> str:
+        """In metrics and audit annotations."""
 
     def __call__(self, request: AdmissionRequest, draft: Draft, context: Context) -> Verdict:
         """Decide. Raises MalformedObject (400) on a field of a type that the API forbids."""
@@ -117,6 +120,8 @@ class Service:
     guards_availability: bool = False  # never refuses
     caches: frozenset[str] | Callable[[Settings], frozenset[str]] = frozenset()  # that must have synced before it can answer
     aliases: tuple[str, ...] = ()
+    asks_who: bool = False  # its answer depends on who asks, and on nothing else: without a name there is none
+    share: str = ""  # services with the same word share one limit of reviews in flight; "" = it has its own
 
     @property
     def timeout_s(self) -> int:
@@ -141,8 +146,7 @@ class Service:
         return BoundService(service, self.build(settings, cluster), takes, self.caches_with(settings))
 
 
-@attrs.frozen
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """An answer and what each rule said, for metrics and logs."""
 
     response: AdmissionResponse

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import attrs
 
 from webhook.addresses.policy import AddressPolicy
@@ -13,6 +15,9 @@ from webhook.objects.databases import DeletionPolicy
 from webhook.objects.resource_policies import ResourcePolicy
 from webhook.objects.votes import VotePolicy
 from webhook.sidecars.selection import Policy
+
+if TYPE_CHECKING:
+    from webhook.admission.service import Service
 
 # Old and new object, of which the API server takes at most 3 MiB each, and 1 MiB of envelope; controller-runtime's figure.
 BODY_LIMIT_BYTES = 7 * 2**20
@@ -33,6 +38,7 @@ class Settings:
     compliance: tuple[CompliancePolicy, ...] = ()
     database_policy: DeletionPolicy | None = None  # the default one; None = DatabaseInstances are nobody's business
     addresses: AddressPolicy | None = None  # None = pods get no fixed addresses
+    plugins: tuple[Service, ...] = ()  # rules of others, beside those of the registry
     disabled: frozenset[str] = frozenset()  # names of services that are switched off
     max_in_flight: int = 12  # per service, below the server's 16 threads; beyond it a caller gets 503 at once
     body_limit_bytes: int = BODY_LIMIT_BYTES

@@ -22,6 +22,7 @@ from functools import partial
 from typing import Final
 
 import attrs
+import msgspec
 
 from webhook.defaults.acceptance import Acceptance, Refusal, judge
 from webhook.defaults.sets import DefaultSet
@@ -251,7 +252,7 @@ def with_additions(stated: PodResources, resource: str, additions: Mapping[str, 
         if not addition:
             return one
         parts = {part: {**one.of(part), resource: addition[part]} if part in addition else one.of(part) for part in Part}
-        return attrs.evolve(one, requests=parts[Part.REQUESTS], limits=parts[Part.LIMITS])
+        return msgspec.structs.replace(one, requests=parts[Part.REQUESTS], limits=parts[Part.LIMITS])
 
     return stated.map(changed)
 

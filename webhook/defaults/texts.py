@@ -6,7 +6,6 @@ Pure; raises MalformedObject (400) for a pod whose labels or annotations are of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 import attrs
 
@@ -15,11 +14,9 @@ from webhook.defaults.sets import DefaultSet, is_reserved
 from webhook.defaults.values import Unresolved
 from webhook.names import Reason
 from webhook.objects import meta
+from webhook.objects.pod_rules import ANNOTATIONS_LIMIT, annotations_size
 from webhook.sidecars.entries.placeholders import Scope
 from webhook.sidecars.findings import Finding
-
-# Of all annotations of an object together, keys and values (apimachinery, ValidateAnnotationsSize).
-ANNOTATIONS_LIMIT_BYTES: Final = 256 * 1024
 
 
 @attrs.frozen
@@ -76,14 +73,14 @@ def _fitting(have: Mapping[str, str], wanted: Mapping[str, str], findings: list[
         if have_room({**have, **fitting, key: value}):
             fitting[key] = value
         else:
-            message = f"default annotation {key} is left out: all together would exceed {ANNOTATIONS_LIMIT_BYTES} bytes"
+            message = f"default annotation {key} is left out: all together would exceed {ANNOTATIONS_LIMIT} bytes"
             findings.append(_left_out(message, "annotations", key))
     return fitting
 
 
 def have_room(annotations: Mapping[str, str]) -> bool:
     """Whether an object may have these annotations. O(all of them)."""
-    return sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) <= ANNOTATIONS_LIMIT_BYTES
+    return annotations_size(annotations) <= ANNOTATIONS_LIMIT
 
 
 def _left_out(message: str, kind: str, key: str) -> Finding:

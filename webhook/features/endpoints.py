@@ -28,6 +28,7 @@ from webhook.cluster import NodeFacts, Nodes, PodFacts, Pods, Status
 from webhook.names import Reason
 from webhook.objects import meta
 from webhook.objects.endpoints import Address, ready_in_endpoints, ready_in_slice, slice_address, subset_address
+from webhook.objects.meta import Json
 from webhook.objects.votes import Guard, VotePolicy, guard, vouched
 
 # Live reads of one request together; a Service on many nodes that all went silent at once must not use up the deadline.
@@ -44,18 +45,21 @@ class KeepAddressesReady:
     name: ClassVar[str] = "endpoint"
 
     def __call__(self, request: AdmissionRequest, draft: Draft, context: Context) -> Verdict:
-        old = request.old_object if request.old_object is not None else {}
         if request.resource.resource == "endpointslices":
-            judge = _Judge(self.policy, self.nodes, self.pods, context, lambda: ready_in_slice(old))
+            judge = _Judge(self.policy, self.nodes, self.pods, context, lambda: ready_in_slice(_old(request)))
             kept = _keep_in_slice(draft, judge)
         else:
-            judge = _Judge(self.policy, self.nodes, self.pods, context, lambda: ready_in_endpoints(old))
+            judge = _Judge(self.policy, self.nodes, self.pods, context, lambda: ready_in_endpoints(_old(request)))
             kept = _keep_in_endpoints(draft, judge)
         if kept:
             return Verdict(
                 Reason.ADDRESSES_KEPT_READY, f"{kept} addresses of silent nodes that their peers vouch for stay ready"
             )
         return Verdict(judge.why_not)
+
+
+def _old(request: AdmissionRequest) -> Json:
+    return request.old_object or {}
 
 
 def _keep_in_endpoints(draft: Draft, judge: _Judge) -> int:

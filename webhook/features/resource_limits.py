@@ -13,7 +13,8 @@ Source: kubernetes/kubernetes#142171 (resizes refused for what they leave alone)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import ClassVar
 
 import attrs
@@ -22,11 +23,12 @@ from webhook.admission.draft import Draft
 from webhook.admission.review import FORBIDDEN, AdmissionRequest, Denial, Operations
 from webhook.admission.service import Context, Verdict
 from webhook.names import NODES_GROUP, Reason
-from webhook.objects import pods
+from webhook.objects import pods, resources
 from webhook.objects.enforcement import Complaint, Mode, Namespaces, joined
-from webhook.objects.limit_ranges import LimitRange
+from webhook.objects.limit_ranges import LimitRange, with_defaults
 from webhook.objects.meta import Json, display_name
-from webhook.objects.resource_policies import Breach, ResourcePolicy, breaches, hints, worsened
+from webhook.objects.resource_policies import Breach, ResourcePolicy, breaches_of, hints, worsened
+from webhook.objects.resources import PodResources
 
 
 @attrs.frozen
@@ -50,14 +52,23 @@ class KeepResourcesInBounds:
 
         ranges: of the namespace, for a template, which LimitRanger has not seen yet.
         """
-        policies = (policy for policy in self.settings.policies if namespace in policy.namespaces)
-        return tuple(breach for policy in policies for breach in breaches(pod, policy, ranges))
+        return self._judged(_once(pod), namespace, ranges)
 
     def doubts(self, pod: Json, namespace: str) -> tuple[Complaint, ...]:
-        """What is probably mistyped."""
+        """What is probably mistyped. Raises MalformedObject."""
+        return self._doubted(_once(pod), namespace)
+
+    def _judged(self, demand: _Demand, namespace: str, ranges: Sequence[LimitRange] = ()) -> tuple[Breach, ...]:
+        policies = [policy for policy in self.settings.policies if namespace in policy.namespaces and policy.is_in_force]
+        if not policies:
+            return ()
+        completed = with_defaults(demand(), ranges)
+        return tuple(breach for policy in policies for breach in breaches_of(completed, policy))
+
+    def _doubted(self, demand: _Demand, namespace: str) -> tuple[Complaint, ...]:
         if any(namespace in one for one in self.settings.hinted_elsewhere):
             return ()
-        found = hints(pod) if self.settings.hints and self.settings.policies else ()
+        found = hints(demand()) if self.settings.hints and self.settings.policies else ()
         return tuple(Complaint(Reason.AMOUNT_DOUBTFUL, Mode.WARN, sentence, field) for field, sentence in found)
 
     def complaints(self, pod: Json, namespace: str, ranges: Sequence[LimitRange] = ()) -> tuple[Complaint, ...]:
@@ -72,13 +83,22 @@ class KeepResourcesInBounds:
             return Verdict(Reason.NOT_APPLICABLE)
         if NODES_GROUP in context.user.groups and pods.is_mirror(draft.object):
             return Verdict(Reason.MIRROR_POD)
-        found = self.judge(draft.object, request.namespace)
-        doubts = self.doubts(draft.object, request.namespace)
+        now = _once(draft.object)
+        found, doubts = self._judged(now, request.namespace), self._doubted(now, request.namespace)
         if request.old_object is not None:
-            found = worsened(found, self.judge(request.old_object, request.namespace))
-            before = self.doubts(request.old_object, request.namespace)
+            old = _once(request.old_object)
+            found = worsened(found, self._judged(old, request.namespace))
+            before = self._doubted(old, request.namespace)
             doubts = tuple(doubt for doubt in doubts if doubt not in before)
         return _verdict(f"pod {request.namespace}/{display_name(draft.object)}", found, doubts)
+
+
+_Demand = Callable[[], PodResources]
+
+
+def _once(pod: Json) -> _Demand:
+    """What *pod* asks for, read if anybody asks, and once: a limit and a doubt are about the same amounts."""
+    return cache(lambda: resources.read(pod))
 
 
 def _verdict(pod: str, found: Sequence[Breach], doubts: Sequence[Complaint]) -> Verdict:

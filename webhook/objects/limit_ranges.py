@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 import attrs
+import msgspec
 
 from webhook.errors import MalformedObject
 from webhook.objects import meta, resources
@@ -86,14 +87,16 @@ def _item(item: Json, path: str) -> LimitItem:
 
 def with_defaults(pod: PodResources, ranges: Sequence[LimitRange]) -> PodResources:
     """*pod* as it is validated: completed by the API server, by LimitRanger, and by the API server as a whole."""
-    return pod.with_api_defaults().map(lambda container: _completed(container, ranges)).with_pod_defaults()
+    decoded = pod.with_api_defaults()
+    completed = decoded.map(lambda container: _completed(container, ranges)) if ranges else decoded
+    return completed.with_pod_defaults()
 
 
 def _completed(container: Resources, ranges: Sequence[LimitRange]) -> Resources:
     if not ranges:
         return container
     requests, limits = (_filled(container.of(part), part, ranges) for part in (Part.REQUESTS, Part.LIMITS))
-    return attrs.evolve(container, requests=requests, limits=limits)
+    return msgspec.structs.replace(container, requests=requests, limits=limits)
 
 
 def _filled(stated: Amounts, part: Part, ranges: Sequence[LimitRange]) -> Amounts:

@@ -13,6 +13,8 @@ from webhook.errors import MalformedObject
 
 Json = dict[str, Any]
 
+_STRINGS = {str}
+
 
 def mapping(parent: Mapping[str, Any], key: str, path: str) -> Json:
     """The object at *key* of *parent*, {} when absent or null. *path* is the parent's, for the message."""
@@ -56,10 +58,12 @@ def text(parent: Mapping[str, Any], key: str, path: str) -> str:
 def texts(parent: Mapping[str, Any], key: str, path: str) -> Mapping[str, str]:
     """The string map at *key* of *parent* (labels, annotations), {} when absent or null; null values read as ""."""
     values = mapping(parent, key, path)
+    if not values or set(map(type, values.values())) == _STRINGS:  # nearly always, and asked several times of each pod
+        return values
     for name, value in values.items():
         if type(value) is not str and value is not None:
             raise _malformed(f"{path}.{key}" if path else key, name, "a string", value)
-    return values if None not in values.values() else {name: value or "" for name, value in values.items()}
+    return {name: value or "" for name, value in values.items()}
 
 
 def boolean(parent: Mapping[str, Any], key: str, path: str) -> bool | None:

@@ -56,7 +56,7 @@ def breaches(pod: Mapping[str, Any]) -> Iterator[Breach]:
 
 def annotations_size(annotations: Mapping[str, str]) -> int:
     """What the API server counts of them, in bytes."""
-    return sum(len(key.encode()) + len(value.encode(errors="replace")) for key, value in annotations.items())
+    return sum(len(key.encode(errors="replace")) + len(value.encode(errors="replace")) for key, value in annotations.items())
 
 
 def _sleeps(container: Container, grace_s: int) -> Iterator[Breach]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
-import attrs
+import msgspec
 
 from webhook.objects import meta
 from webhook.objects.meta import Json
@@ -26,8 +26,7 @@ class Kind(StrEnum):
     EPHEMERAL = "ephemeralContainers"
 
 
-@attrs.frozen
-class Container:
+class Container(msgspec.Struct, frozen=True):
     """A container and where it stands."""
 
     kind: Kind
@@ -59,8 +58,10 @@ def containers(pod: Mapping[str, Any], *kinds: Kind) -> Iterator[Container]:
     """Every container of *kinds* (none given: init, app and ephemeral), in the order of the lists."""
     inside = spec(pod)
     for kind in kinds or Kind:
-        for index, container in enumerate(meta.objects(inside, kind.value, "spec")):
-            yield Container(kind, index, container)
+        field = str(kind)
+        if field in inside:
+            for index, container in enumerate(meta.objects(inside, field, "spec")):
+                yield Container(kind, index, container)
 
 
 def is_mirror(pod: Mapping[str, Any]) -> bool:

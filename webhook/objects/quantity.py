@@ -65,7 +65,7 @@ class Format(StrEnum):
     DECIMAL_EXPONENT = "DecimalExponent"  # 12e6
 
 
-@attrs.frozen(order=True)
+@attrs.frozen
 class Quantity:
     """An amount, exact to a nano unit, which is the finest that the API keeps. Equality and order are those of the amount."""
 
@@ -103,6 +103,19 @@ class Quantity:
 
     def __bool__(self) -> bool:
         return self.nanos != 0
+
+    # By hand: what attrs makes compares tuples, in ten times as long.
+    def __lt__(self, other: Quantity) -> bool:
+        return self.nanos < other.nanos
+
+    def __le__(self, other: Quantity) -> bool:
+        return self.nanos <= other.nanos
+
+    def __gt__(self, other: Quantity) -> bool:
+        return self.nanos > other.nanos
+
+    def __ge__(self, other: Quantity) -> bool:
+        return self.nanos >= other.nanos
 
     def __add__(self, other: Quantity) -> Quantity:
         return Quantity(_bounded(self.nanos + other.nanos), self.format if self.nanos else other.format)

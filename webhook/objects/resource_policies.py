@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 import attrs
+import msgspec
 
 from webhook.objects import limit_ranges, resources
 from webhook.objects.enforcement import Mode, Namespaces
@@ -64,6 +65,11 @@ class ResourcePolicy:
     container: Mapping[str, Bounds] = attrs.field(factory=dict)  # by resource, for every single container
     pod: Mapping[str, Bounds] = attrs.field(factory=dict)  # by resource, for the effective pod
 
+    @property
+    def is_in_force(self) -> bool:
+        """Whether it says anything of anybody."""
+        return self.mode is not Mode.OFF and bool(self.container or self.pod)
+
 
 @attrs.frozen
 class Breach:
@@ -111,13 +117,11 @@ def breaches(pod: Json, policy: ResourcePolicy, ranges: Sequence[LimitRange] = (
 
     ranges: of the pod's namespace, for what has not been through admission yet (a workload's template).
     """
-    if policy.mode is Mode.OFF or not (policy.container or policy.pod):
-        return ()
-    return breaches_of(limit_ranges.with_defaults(resources.read(pod), ranges), policy)
+    return breaches_of(limit_ranges.with_defaults(resources.read(pod), ranges), policy) if policy.is_in_force else ()
 
 
 def breaches_of(demand: PodResources, policy: ResourcePolicy) -> tuple[Breach, ...]:
-    """The same of a pod that has every default."""
+    """The same of a pod that has every default, and of a policy that is in force."""
     of_containers = (
         breach
         for one in demand.containers
@@ -153,9 +157,8 @@ def worsened(now: Iterable[Breach], before: Iterable[Breach]) -> tuple[Breach, .
     return tuple(breach for breach in now if (old := known.get(_identity(breach))) is None or breach.is_worse_than(old))
 
 
-def hints(pod: Json) -> tuple[tuple[str, str], ...]:
-    """Amounts of *pod* that are probably mistyped, each once: (field, sentence)."""
-    demand = resources.read(pod)
+def hints(demand: PodResources) -> tuple[tuple[str, str], ...]:
+    """Amounts that are probably mistyped, each once: (field, sentence)."""
     found: dict[tuple[str, str], tuple[str, str]] = {}
     for one in (*demand.containers, demand.pod):
         for part in (Part.LIMITS, Part.REQUESTS):
@@ -170,8 +173,7 @@ def hints(pod: Json) -> tuple[tuple[str, str], ...]:
 # -- one resource of one subject
 
 
-@attrs.frozen
-class _Subject:
+class _Subject(msgspec.Struct, frozen=True):
     path: str
     name: str
     request: Quantity | None

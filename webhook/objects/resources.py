@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any
 
-import attrs
+import msgspec
 
 from webhook.errors import MalformedObject
 from webhook.objects import meta, pods
@@ -33,8 +33,7 @@ class Part(StrEnum):
     LIMITS = "limits"
 
 
-@attrs.frozen
-class Resources:
+class Resources(msgspec.Struct, frozen=True):
     """What one container asks for, or what is stated for the pod as a whole."""
 
     path: str  # of the container, "spec.initContainers[2]"; "spec" for the pod
@@ -60,11 +59,10 @@ class Resources:
             requests = {**limits, **requests}
         if requests is self.requests and limits is self.limits:
             return self
-        return attrs.evolve(self, requests=requests, limits=limits)
+        return msgspec.structs.replace(self, requests=requests, limits=limits)
 
 
-@attrs.frozen
-class PodResources:
+class PodResources(msgspec.Struct, frozen=True):
     """Everything that a pod asks for. The ephemeral containers are left out: the API forbids resources there."""
 
     apps: tuple[Resources, ...]
@@ -103,12 +101,14 @@ class PodResources:
 
     def map(self, change: Callable[[Resources], Resources]) -> PodResources:
         """The same pod with every container changed."""
-        return attrs.evolve(self, apps=tuple(map(change, self.apps)), inits=tuple(map(change, self.inits)))
+        return PodResources(tuple(map(change, self.apps)), tuple(map(change, self.inits)), self.pod, self.overhead)
 
     def with_api_defaults(self) -> PodResources:
         """The same pod as the API server completes it while it decodes it."""
-        stated = attrs.evolve(self.pod, requests=in_whole_millis(self.pod.requests), limits=in_whole_millis(self.pod.limits))
-        return attrs.evolve(self.map(Resources.with_api_defaults), pod=stated, overhead=in_whole_millis(self.overhead))
+        requests, limits = in_whole_millis(self.pod.requests), in_whole_millis(self.pod.limits)
+        stated = msgspec.structs.replace(self.pod, requests=requests, limits=limits)
+        whole = self.map(Resources.with_api_defaults)
+        return PodResources(whole.apps, whole.inits, stated, in_whole_millis(self.overhead))
 
     def with_pod_defaults(self) -> PodResources:
         """The same pod as the API server completes spec.resources before it validates it (Kubernetes 1.37 and newer).
@@ -133,7 +133,8 @@ class PodResources:
             everywhere = all(resource in one.limits for one in self.containers)
             if resource not in limits and is_pod_level(resource) and everywhere and resource in of_containers:
                 limits[resource] = max(amount, of_containers[resource])
-        return attrs.evolve(self, pod=attrs.evolve(self.pod, requests=requests, limits=limits))
+        stated = msgspec.structs.replace(self.pod, requests=requests, limits=limits)
+        return msgspec.structs.replace(self, pod=stated)
 
     def _with_pod_level(self, part: Part) -> dict[str, Quantity]:
         total = self.aggregate(part)

@@ -12,7 +12,7 @@ import email.utils
 from collections.abc import Sequence
 from http import HTTPStatus
 
-import attrs
+import msgspec
 
 from webhook.clock import Clock
 from webhook.serving.refusal import Refused
@@ -27,8 +27,7 @@ PLAIN_HTTP = (
 )
 
 
-@attrs.frozen
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """Status line text (`200 OK`), headers, whole body; *close* when the application asked to end the connection."""
 
     status: str

@@ -46,7 +46,7 @@ class Leaf:
 
     not_before_s: float
     not_after_s: float
-    names: frozenset[str]  # DNS names in lower case and IP literals of its SAN
+    names: frozenset[str]  # of its SAN, each as `canonical_name` writes it
 
 
 @attrs.frozen
@@ -62,14 +62,23 @@ class Authority:
         return now_s >= self.not_after_s
 
 
-def split(pem: bytes) -> tuple[bytes, ...]:
+def canonical_name(name: str) -> str:
+    """A DNS name or an IP literal as it is compared: in lower case; an address in its short form, without a zone."""
+    try:
+        # From its bytes, which are all that a SAN holds of it.
+        return str(ipaddress.ip_address(ipaddress.ip_address(name).packed))
+    except ValueError:
+        return name.lower()
+
+
+def certificates_in(pem: bytes) -> tuple[bytes, ...]:
     """Each certificate in *pem*, written one way, so that equal ones are equal bytes; without what stands between them."""
     return tuple(_armoured(der) for body in _BLOCK.findall(pem) if (der := _decoded(body)) is not None)
 
 
 def authorities(pem: bytes) -> tuple[Authority, ...]:
     """The certificates in *pem* that may sign others, each once, in their order. What OpenSSL cannot read is left out."""
-    found = (_authority(one) for one in dict.fromkeys(split(pem)))
+    found = (_authority(one) for one in dict.fromkeys(certificates_in(pem)))
     return tuple(one for one in found if one is not None)
 
 
@@ -91,7 +100,7 @@ def served_leaf(context: ssl.SSLContext, certificate: bytes) -> Leaf:
 
     certificate: as given to `load_pair`. What loads may still not work: a curve or a signature that no client accepts.
     """
-    client = _client(split(certificate)[:1])
+    client = _client(certificates_in(certificate)[:1])
     client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # it vouches for itself: who signed it is another question
     try:
         shown = _shown(context, client)
@@ -105,7 +114,7 @@ def served_leaf(context: ssl.SSLContext, certificate: bytes) -> Leaf:
 
 def is_trusted(context: ssl.SSLContext, bundle: bytes) -> bool:
     """Whether who trusts the CAs in *bundle* (PEM) believes what *context* serves, whatever the time and the name."""
-    found = split(bundle)
+    found = certificates_in(bundle)
     if not found:
         return False
     try:
@@ -117,7 +126,7 @@ def is_trusted(context: ssl.SSLContext, bundle: bytes) -> bool:
     return True
 
 
-def fits(certificate: bytes, key: bytes) -> bool:
+def is_key_of(certificate: bytes, key: bytes) -> bool:
     """Whether *key* is that of *certificate*, both PEM."""
     try:
         load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), certificate, key)
@@ -179,10 +188,8 @@ def _shown(context: ssl.SSLContext, client: ssl.SSLContext) -> Any:
 
 def _names(shown: Any) -> Iterator[str]:
     for kind, name in shown.get("subjectAltName", ()):
-        if kind == "DNS":
-            yield name.lower()
-        elif kind == "IP Address":
-            yield str(ipaddress.ip_address(name.strip()))
+        if kind in ("DNS", "IP Address"):
+            yield canonical_name(name.strip())
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote_to_bytes
 
-import attrs
+import msgspec
 
 from webhook.serving.chunked import ChunkDecoder
 from webhook.serving.limits import ServerLimits
@@ -52,8 +52,7 @@ def variable_name(header: str) -> str:
 _VARIABLES = {name: variable_name(name) for known in _WELL_KNOWN for name in (known, known.lower())}
 
 
-@attrs.frozen
-class Head:
+class Head(msgspec.Struct, frozen=True):
     """The request line and the headers.
 
     variables:   headers by CGI name, without the hop-by-hop Transfer-Encoding
@@ -71,8 +70,7 @@ class Head:
     expects_continue: bool
 
 
-@attrs.frozen
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """One whole request; *body* is decoded."""
 
     head: Head

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 import socket
 import sys
 import threading
@@ -47,7 +48,7 @@ BACKLOG = 1024
 CERTIFICATE_POLL_S = 2.0
 # Beside connections: the log, the caches' watches, the probes.
 SPARE_FILES = 256
-_FORBIDDEN_IN_HEADER = ("\r", "\n", "\0")
+_FORBIDDEN_IN_HEADER = re.compile("[\r\n\0]")
 
 
 class AdmissionServer:
@@ -304,7 +305,7 @@ class _Gateway(cheroot.wsgi.Gateway_10):
         for name, value in headers:
             if type(name) is not str or type(value) is not str:
                 raise TypeError(f"header {name!r} is not text")
-            if any(mark in value or mark in name for mark in _FORBIDDEN_IN_HEADER):
+            if _FORBIDDEN_IN_HEADER.search(value) or _FORBIDDEN_IN_HEADER.search(name):
                 raise ValueError(f"header {name!r} holds a line end")
             if name.lower() == "connection" and "close" in value.lower():
                 request.ends = True

@@ -12,22 +12,22 @@ Source: RFC 8446; Kubernetes kubernetes.io/tls Secrets (PEM, leaf first).
 
 from __future__ import annotations
 
-import datetime
 import ssl
 import stat
 import threading
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import attrs
 
 from webhook.clock import Clock
 from webhook.logs import get_log
+from webhook.objects.meta import format_time
 from webhook.serving.chains import ChainError, load_pair, served_leaf
 from webhook.telemetry import Telemetry
 
-# Long enough for a person to act, also over a weekend with holidays.
-EXPIRES_SOON_S = 7 * 86400.0
+# Long enough for a person to act, also over a weekend with holidays; as the alert GatehouseCertificateExpiresSoon has it.
+EXPIRES_SOON_S: Final = 7 * 86400.0
 
 
 class CertificateError(Exception):
@@ -77,6 +77,17 @@ class MadeCertificates:
     def read(self) -> KeyPair:
         """The pair, with the file's present content."""
         return attrs.evolve(self.pair, client_ca=content_of(self.client_ca))
+
+
+@attrs.frozen
+class WithoutClients:
+    """The pair of another source, for a server that asks no client for a certificate."""
+
+    source: CertificateSource
+
+    def read(self) -> KeyPair:
+        """The other's present pair."""
+        return attrs.evolve(self.source.read(), client_ca=b"")
 
 
 class HeldCertificates:
@@ -165,9 +176,9 @@ class Certificates:
             return
         self._warn_again_s = now_s + (86400.0 if left_s > 0 else 3600.0)
         if left_s > 0:
-            self._log.warning("the served certificate expires soon", expires=_text(self._expiry_s))
+            self._log.warning("the served certificate expires soon", expires=format_time(self._expiry_s))
         else:
-            self._log.error("the served certificate has expired: callers refuse it", expired=_text(self._expiry_s))
+            self._log.error("the served certificate has expired: callers refuse it", expired=format_time(self._expiry_s))
 
     def _serve(self, pair: KeyPair) -> None:
         context, expiry_s = build_context(pair, self._clock.wall_s())
@@ -176,7 +187,7 @@ class Certificates:
         self._complained = None
         self._expiry.set(expiry_s)
         self._reloads.labels("ok").inc()
-        self._log.info("certificate loaded", expires=_text(expiry_s), client_ca=bool(pair.client_ca))
+        self._log.info("certificate loaded", expires=format_time(expiry_s), client_ca=bool(pair.client_ca))
 
     def _complain(self, error: CertificateError, about: object) -> None:
         if about == self._complained:
@@ -214,9 +225,9 @@ def build_context(pair: KeyPair, now_s: float) -> tuple[ssl.SSLContext, float]:
     except ChainError as error:
         raise CertificateError(error.reason, str(error)) from None
     if now_s >= leaf.not_after_s:
-        raise CertificateError("expired", f"the certificate expired at {_text(leaf.not_after_s)}")
+        raise CertificateError("expired", f"the certificate expired at {format_time(leaf.not_after_s)}")
     if now_s < leaf.not_before_s:
-        raise CertificateError("not-yet-valid", f"the certificate is not valid before {_text(leaf.not_before_s)}")
+        raise CertificateError("not-yet-valid", f"the certificate is not valid before {format_time(leaf.not_before_s)}")
     if pair.client_ca:
         try:
             context.load_verify_locations(cadata=pair.client_ca.decode("ascii"))
@@ -233,7 +244,3 @@ def client_name(tls: ssl.SSLObject) -> str:
     parts: Any = (tls.getpeercert() or {}).get("subject", ())
     names = [str(value) for part in parts for kind, value in part if kind == "commonName"]
     return names[0] if len(names) == 1 else ""
-
-
-def _text(seconds: float) -> str:
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -6,7 +6,7 @@ is the same because they ask the same. Pure but for what the facts do (a live re
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from webhook.admission.draft import Draft
 from webhook.clock import Deadline
@@ -21,8 +21,7 @@ from webhook.sidecars.misplaced import unfilled
 from webhook.sidecars.selection import Policy, Selection, is_enabled, select
 
 
-@attrs.frozen
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """What was decided about a pod. What it changed stands in the draft."""
 
     reason: Reason
@@ -51,7 +50,7 @@ def decide(
     decision = _decide(draft, selection, Scene(namespace, facts, now_s), cluster, deadline)
     if decision.refusal is not None or selection.reason in _NOT_OURS:
         return decision
-    return attrs.evolve(decision, findings=decision.findings + unfilled(draft.object))
+    return msgspec.structs.replace(decision, findings=decision.findings + unfilled(draft.object))
 
 
 # Nobody of Gatehouse's is meant there.
@@ -72,7 +71,7 @@ def _decide(draft: Draft, selection: Selection, scene: Scene, cluster: Cluster, 
     too_much = foreseen(draft.object, selection.entries)
     if too_much is not None:
         return _refused(selection, too_much, selection.findings)
-    scene = attrs.evolve(scene, native=native_support(cluster.nodes.oldest_kubelet()))
+    scene = msgspec.structs.replace(scene, native=native_support(cluster.nodes.oldest_kubelet()))
     planned = plan(draft.object, selection.entries, scene)
     surroundings = _surroundings(namespace, scene.namespace_facts, cluster, deadline)
     fitted = fit(draft.object, planned, surroundings, lambda left_out: plan(draft.object, selection.entries, scene, left_out))

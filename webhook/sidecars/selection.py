@@ -19,6 +19,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 import attrs
+import msgspec
 
 from webhook.cluster import NamespaceFacts
 from webhook.names import (
@@ -60,8 +61,7 @@ class Policy:
     on_missing: Missing = Missing.DENY_NAMED
 
 
-@attrs.frozen
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """What the levels say."""
 
     names: tuple[str, ...]  # of entries; () when nobody asks, or somebody says no
@@ -71,8 +71,7 @@ class Asked:
     findings: tuple[Finding, ...] = ()  # values that could not be read
 
 
-@attrs.frozen
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """What a pod gets."""
 
     asked: Asked

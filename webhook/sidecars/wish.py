@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from webhook.names import APP_LABEL, INJECT, INJECT_ENTRIES, PROJECT, Reason
 from webhook.objects import meta, pods
@@ -20,8 +20,7 @@ from webhook.objects import meta, pods
 SYSTEM_NAMESPACES: Final = frozenset({"kube-system", "kube-public", "kube-node-lease"})
 
 
-@attrs.frozen
-class Wish:
+class Wish(msgspec.Struct, frozen=True):
     """What a pod's annotations and labels say, as written; None = the key is absent."""
 
     annotation: str | None = None  # sidecar-injector/inject

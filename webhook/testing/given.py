@@ -16,6 +16,7 @@
     policies: {resources: [{name: a, container: {cpu: {requests: {max: 1}}}}], creators: {…}, compliance: […]}  # `policies`
     databases: {policy: Delete, instances: [{name: db, volumes: {…}}], claims: [{name: data}], sets: [{name: db, owner: db}]}
                                                                   # synced; all of "shop"; sets have the claim template "data"
+    rules: {inherit-owner: {label: team}}                         # settings of rules that are plug-ins, as in `plugins.rules`
     addresses: {pools: […], reservations: […], …}                 # the module `given_addresses`; absent: no pod gets any
 
 Raises AssertionError on unknown keys and on what cannot be read.
@@ -50,7 +51,7 @@ NOW: Final = "2026-11-29T10:00:00Z"
 _SHOP: Final = "shop"
 _KEYS: Final = (
     *("now", "votes", "settings", "policies", "nodes", "live", "pods", "namespaces", "liveNamespaces"),
-    *("configMaps", "limitRanges", "resourceQuotas", "missingConfigMaps", "capacity", "databases", "addresses"),
+    *("configMaps", "limitRanges", "resourceQuotas", "missingConfigMaps", "capacity", "databases", "addresses", "rules"),
 )
 
 

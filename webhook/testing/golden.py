@@ -8,13 +8,21 @@ The module `given` describes `given`. `expect.object` absent means that nothing 
 cannot be decided. `expect.warning` is a part of a warning, or a list of such parts; without it there must be no warning.
 Every case proves five things: the answer is the expected one; the patch applies (jsonpatch) and yields `expect.object`; a
 second pass changes nothing; v1 and v1beta1 agree; apiVersion, kind and uid are echoed. A case fails by AssertionError.
+
+Rules of one's own take part when they are given, under the names of their entry points; with a single one `path` may be absent.
+What they make of a pod must besides be what the API server can decode: a patch that it cannot refuses the request even under
+failurePolicy Ignore.
+
+    @pytest.mark.parametrize("case", golden_cases(Path(__file__).parent / "cases"), ids=lambda case: case.stem)
+    def test_golden_case(case: Path) -> None:
+        run_golden_case(case, rules={"inherit-owner": plugin})
 """
 
 from __future__ import annotations
 
 import base64
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +31,19 @@ import msgspec
 
 from webhook.admission.call import Call, Reply
 from webhook.admission.gate import Gate
+from webhook.admission.plugin import RulePlugin, check_settings, service_of
+from webhook.admission.registry import taken
 from webhook.admission.review import VERSIONS
+from webhook.admission.sections import SettingsError
+from webhook.admission.sections import read as read_settings
+from webhook.admission.service import Service
 from webhook.admission.verify import apply
 from webhook.clock import Clock
 from webhook.cluster import Cluster
+from webhook.objects import meta, schema
 from webhook.objects.documents import read_documents
 from webhook.objects.meta import Json
+from webhook.objects.sources import dotted
 from webhook.telemetry import Telemetry
 from webhook.testing.facts import StaticNodes
 from webhook.testing.given import Given, known
@@ -69,25 +84,61 @@ def directly(gate: Gate, clock: Clock) -> Send:
     return gate.answer
 
 
-def run(file: Path, mount: Mount = directly) -> None:
-    """Run the case in *file*. Raises AssertionError when it does not hold, DocumentError when it cannot be read."""
+def golden_cases(folder: Path) -> list[Path]:
+    """Every case below *folder*, in order. Raises AssertionError when there is none: a wrong folder is no success."""
+    found = sorted(folder.rglob("*.yaml"))
+    assert found, f"{folder}: holds no *.yaml"
+    return found
+
+
+def run_golden_case(file: Path, rules: Mapping[str, RulePlugin[Any]] | None = None) -> None:
+    """Run the case in *file* with *rules* of one's own, by the names of their entry points.
+
+    Raises AssertionError when it does not hold, DocumentError when it cannot be read, PluginError when a rule cannot be used.
+    """
+    run(file, rules=rules)
+
+
+def run(file: Path, mount: Mount = directly, rules: Mapping[str, RulePlugin[Any]] | None = None) -> None:
+    """As `run_golden_case`; *mount* says how calls reach the gate."""
     (document,) = read_documents(file.read_bytes(), file.name)
     case = document.value
     known(case, "given", "request", "expect")
     given, request, expect = case.get("given") or {}, case["request"], case["expect"]
     known(expect, "status", "message", "allowed", "object", "reason", "warning", "confirmed")
     read = Given.read(given)
+    services = list(_services(rules or {}, given.get("rules") or {}))
+    if "path" not in request and len(services) == 1:
+        request = request | {"path": services[0].path}
+    settings = attrs.evolve(read.settings, plugins=tuple(services))
     clock = FixedClock(read.now_s)
     outcomes = []
     for version in VERSIONS:
         cluster = read.cluster()
-        send = mount(Gate(read.settings, cluster, Telemetry(), clock), clock)
+        send = mount(Gate(settings, cluster, Telemetry(), clock), clock)
         outcome = _ask(send, request, version)
         _check(outcome, request, expect, version, cluster)
         if outcome.object is not None and outcome.object != request.get("object"):
             _check_second_pass(send, request, outcome.object, version)
+            if services:
+                _check_decodable(request, outcome.object)
         outcomes.append(outcome)
     assert _comparable(outcomes[0]) == _comparable(outcomes[1]), "v1 and v1beta1 disagree"
+
+
+def _services(rules: Mapping[str, RulePlugin[Any]], settings: Json) -> Iterator[Service]:
+    known(settings, *rules)
+    words = taken()
+    for name, plugin in rules.items():
+        origin = f"rule {name}"
+        check_settings(plugin.settings, origin)
+        try:
+            values = read_settings(plugin.settings, settings.get(name))
+        except SettingsError as error:
+            raise AssertionError(f"given.rules.{name}: {error}") from error
+        service = service_of(name, plugin, values, origin, words)
+        words |= {service.name: origin, service.path: origin}
+        yield service
 
 
 def _ask(send: Send, request: Json, version: str) -> Outcome:
@@ -151,6 +202,21 @@ def _message(reply: Reply) -> str:
     answer = msgspec.json.decode(reply.body)
     status = answer.get("response", {}).get("status", {}) if reply.status == 200 else answer
     return str(status.get("message", ""))
+
+
+def _check_decodable(request: Json, patched: Json) -> None:
+    """That the API server can decode what became of a pod: what did not fit before is the case's own business."""
+    if request.get("resource") != "pods":
+        return
+    before, after = _misfits(request["object"]), _misfits(patched)
+    assert after <= before, f"the API server could not decode the patched pod: {'; '.join(sorted(after - before))}"
+
+
+def _misfits(pod: Json) -> set[str]:
+    for read in (meta.labels_of, meta.annotations_of):
+        read(pod)  # raises MalformedObject
+    spec = pod.get("spec") or {}
+    return {f"{dotted(one.path)} {one.message}" for one in schema.check(spec, schema.named("PodSpec"), ("spec",))}
 
 
 def _check_second_pass(send: Send, request: Json, patched: Json, version: str) -> None:

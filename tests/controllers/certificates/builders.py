@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from controllers.certificates.plan import Held, Pair, Seen, Timing
+from controllers.certificates.plan import Held, Pair, Seen
 from controllers.certificates.secret import Content, new_body
+from controllers.certificates.wanted import Timing
 from webhook.serving.chains import BACKDATE_S, Authority, Leaf
 from webhook.serving.selfsigned import Issued, issue, make_authority
 

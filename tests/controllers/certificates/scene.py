@@ -10,10 +10,11 @@ import attrs
 from controllers.certificates import secret as secrets
 from controllers.certificates.bundles import KINDS
 from controllers.certificates.controller import certificates
-from controllers.certificates.plan import Held, Timing, Wanted
+from controllers.certificates.plan import Held
 from controllers.certificates.reading import AdoptedPair, CertificateCaches
 from controllers.certificates.reconciler import Certificate
 from controllers.certificates.secret import Content
+from controllers.certificates.wanted import Timing, Wanted
 from controllers.runtime.errors import LeaseLost
 from controllers.runtime.events import Reference
 from controllers.runtime.rest import RestClient

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import attrs
 
-from controllers.certificates.plan import OVERLAP_S, Timing
 from controllers.certificates.secret import Content
+from controllers.certificates.wanted import OVERLAP_S, Timing
 from controllers.runtime.damper import FREE
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi
 from controllers.testing.answers import status
 from tests.controllers.certificates.builders import DAY_S, NOW_S, configuration, content, real_authority, secret
 from tests.controllers.certificates.scene import MUTATING, SECRET, VALIDATING, Scene, held_of, without_bundles
-from webhook.serving.chains import split
+from webhook.serving.chains import certificates_in
 
 GRACE_S = Timing().grace_s
 
@@ -96,7 +96,7 @@ def test_a_ca_is_replaced_in_the_order_in_which_nobody_notices(api: FakeApi, cli
     scene.later(44 * DAY_S)
     stored = scene.stored()
     assert stored is not None
-    assert split(stored.ca)[1:] == split(held.ca)
+    assert certificates_in(stored.ca)[1:] == certificates_in(held.ca)
     assert stored.certificate == leaf
     assert scene.bundles() == [stored.ca] * 2
     assert scene.bundles(VALIDATING) == [stored.ca]
@@ -114,7 +114,7 @@ def test_a_ca_is_replaced_in_the_order_in_which_nobody_notices(api: FakeApi, cli
     last = scene.stored()
     assert last is not None
     assert last.certificate == renewed.certificate
-    assert split(last.ca) == split(stored.ca)[:1]
+    assert certificates_in(last.ca) == certificates_in(stored.ca)[:1]
     assert scene.bundles() == [last.ca] * 2
     reasons = [reason for kind, reason in scene.heard.said if kind == "Secret"]
     assert reasons == ["CertificateRenewed", "AuthorityAdded", "CertificateRenewed", "AuthorityDropped"]
@@ -132,7 +132,7 @@ def test_a_new_ca_signs_nothing_while_one_configuration_cannot_be_written(scene:
     scene.later(GRACE_S * 3)
 
     assert scene.served() == leaf
-    assert len(split(scene.bundles()[0])) == 2
+    assert len(certificates_in(scene.bundles()[0])) == 2
     scene.api.behave()
     scene.later(60.0)
     scene.later(GRACE_S + 1)
@@ -149,7 +149,7 @@ def test_a_deleted_secret_comes_back_with_the_pair_that_is_served_and_both_cas_a
     stored = scene.stored()
     assert stored is not None
     assert (stored.certificate, stored.key) == (held.certificate, held.key)
-    assert split(stored.ca)[1:] == split(held.ca)
+    assert certificates_in(stored.ca)[1:] == certificates_in(held.ca)
     assert scene.bundles() == [stored.ca] * 2
     assert scene.served() == held.certificate
     scene.later(GRACE_S + 1)
@@ -168,7 +168,7 @@ def test_a_secret_that_is_deleted_again_and_again_breaks_nothing(scene: Scene) -
         scene.later(1.0)
         signer = scene.adopted and scene.adopted.serving().signed_by()
         assert signer
-        assert all(signer.pem in split(bundle) for bundle in scene.bundles())
+        assert all(signer.pem in certificates_in(bundle) for bundle in scene.bundles())
 
 
 def test_a_torn_secret_keeps_the_last_pair_served_until_it_is_mended(scene: Scene) -> None:
@@ -195,8 +195,8 @@ def test_a_secret_whose_cas_were_emptied_is_mended_without_losing_the_trust_in_t
     stored = scene.stored()
     assert stored is not None
     assert stored.certificate == held.certificate
-    assert split(held.ca)[0] in split(stored.ca)
-    assert all(split(held.ca)[0] in split(bundle) for bundle in scene.bundles())
+    assert certificates_in(held.ca)[0] in certificates_in(stored.ca)
+    assert all(certificates_in(held.ca)[0] in certificates_in(bundle) for bundle in scene.bundles())
 
 
 def test_another_leader_may_have_written_first(scene: Scene) -> None:

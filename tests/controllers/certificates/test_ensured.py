@@ -9,14 +9,16 @@ import attrs
 import pytest
 
 from controllers.certificates.ensured import START_WITHIN_S, ensure
-from controllers.certificates.plan import Held, Wanted
+from controllers.certificates.plan import Held, Seen, decide
 from controllers.certificates.secret import Content
+from controllers.certificates.wanted import Wanted
+from controllers.config.webhook import CertificateSection
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
 from controllers.testing.answers import status
 from tests.controllers.certificates.builders import DAY_S, NAME, NAMES, NAMESPACE, NOW_S, configuration, content, secret
 from tests.controllers.certificates.scene import MUTATING, Scene, held_of
-from webhook.serving.chains import split
+from webhook.serving.chains import certificates_in
 
 WANTED = Wanted(NAMESPACE, NAME, NAMES)
 THEIRS = Wanted(NAMESPACE, NAME, ours=False)
@@ -94,6 +96,24 @@ def test_a_secret_that_cannot_be_served_is_mended(scene: Scene, client: RestClie
     assert found.signer == 0
 
 
+@pytest.mark.parametrize(
+    "host", ["Hook.Example.com", "fd00:0::1", "FD00::1", "fe80::1%eth0", "::ffff:10.0.0.1", "*.edge.example"]
+)
+def test_a_host_however_it_is_written_is_in_the_certificate_and_the_next_start_finds_it_there(
+    scene: Scene, client: RestClient, clock: FakeClock, host: str
+) -> None:
+    wanted = CertificateSection(secret_name=NAME, hosts=(host,)).wanted(NAMESPACE)
+    assert wanted is not None
+    first = started(client, clock, wanted)
+    made = len(scene.writes())
+
+    second = started(client, clock, wanted)
+
+    assert second.pair == first.pair
+    assert len(scene.writes()) == made
+    assert decide(Seen(second, second, (), None), wanted.names, wanted.timing, NOW_S).step is None
+
+
 def test_a_ca_that_can_still_sign_is_not_replaced(scene: Scene, client: RestClient, clock: FakeClock) -> None:
     scene.put(secret(attrs.evolve(content(), key=b"no key")))
 
@@ -141,7 +161,7 @@ def test_without_a_leader_a_deleted_secret_is_made_and_the_trusted_ca_stays_in_t
     found = started(client, clock)
 
     assert found.bundle() != held.ca
-    assert split(held.ca)[0] in split(found.bundle())
+    assert certificates_in(held.ca)[0] in certificates_in(found.bundle())
 
 
 def test_an_api_server_that_is_away_is_waited_for(scene: Scene, client: RestClient, clock: FakeClock) -> None:

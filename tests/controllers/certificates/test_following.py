@@ -10,10 +10,10 @@ import attrs
 import pytest
 
 from controllers.certificates.controller import certificates
+from controllers.certificates.expiry import watch_expiry
 from controllers.certificates.following import FollowedCertificate
-from controllers.certificates.news import watch_expiry
-from controllers.certificates.plan import Files, Followed, Wanted
 from controllers.certificates.secret import Content
+from controllers.certificates.wanted import Files, Followed, Wanted
 from controllers.runtime.controller import Controller
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from controllers.certificates.plan import (
     LOOK_AGAIN_S,
     MOST_AUTHORITIES,
-    OVERLAP_S,
     Decision,
     DropAuthorities,
     Held,
     NewAuthority,
     NewLeaf,
     Seen,
-    Timing,
     decide,
     renewal_s,
     serves,
 )
+from controllers.certificates.wanted import OVERLAP_S, Timing
+from controllers.config.webhook import CertificateSection
 from tests.controllers.certificates.builders import DAY_S, NAMES, NOW_S, TIMING, authority, held, pair, seen
 
 OLD, NEW, OTHER = authority("old"), authority("new"), authority("other")
@@ -34,6 +34,27 @@ def at(what: Seen, now_s: float = NOW_S, timing: Timing = TIMING, names: tuple[s
 
 def test_a_sound_secret_needs_nothing() -> None:
     assert at(seen(held())) == Decision(None, LOOK_AGAIN_S)
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [("Hook.Example.com", "hook.example.com"), ("fd00:0::1", "fd00::1"), ("FD00::1", "fd00::1"), ("10.0.0.1", "10.0.0.1")],
+)
+def test_a_host_that_is_written_in_another_way_than_in_the_certificate_needs_no_new_leaf(host: str, name: str) -> None:
+    wanted = CertificateSection(secret_name="tls", hosts=(host, name)).wanted("kube-system")
+    assert wanted is not None
+    assert wanted.names == (*NAMES, name)
+
+    assert at(seen(held(leaf=pair(names=(*NAMES, name)))), names=wanted.names).step is None
+
+
+@given(st.sets(st.sampled_from((*NAMES, "hook.example.com", "fd00::1", "Hook"))), st.booleans())
+def test_what_does_not_serve_always_has_a_next_step_where_nothing_is_served(names: set[str], expired: bool) -> None:
+    secret = held(leaf=pair(issued_s=NOW_S - 91 * DAY_S * expired))
+
+    step = at(seen(secret), names=tuple(names)).step
+
+    assert (step is None) == serves(secret.pair, names, NOW_S)
 
 
 def test_without_a_secret_everything_is_made() -> None:

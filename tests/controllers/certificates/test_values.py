@@ -12,12 +12,13 @@ from cryptography import x509
 from controllers.certificates import bundles, secret
 from controllers.certificates.bundles import KINDS, Configuration, repair
 from controllers.certificates.issuing import carry_out
-from controllers.certificates.plan import DropAuthorities, NewAuthority, NewLeaf, Timing
+from controllers.certificates.plan import DropAuthorities, NewAuthority, NewLeaf
+from controllers.certificates.wanted import Timing
 from controllers.runtime.errors import UndecodableObject
 from controllers.testing.patches import json_patch
 from tests.controllers.certificates.builders import DAY_S, NAME, NAMES, NAMESPACE, NOW_S, Json, configuration, content
 from tests.controllers.certificates.scene import MUTATING, held_of
-from webhook.serving.chains import split
+from webhook.serving.chains import certificates_in
 
 PLURAL = next(iter(KINDS))
 
@@ -152,7 +153,7 @@ def test_dropping_an_authority_changes_nothing_else() -> None:
 
     made = carry_out(DropAuthorities(held.authorities[:1]), held, NAMES, Timing(), NOW_S)
 
-    assert made == attrs.evolve(both, ca=split(content("new").ca)[0])
+    assert made == attrs.evolve(both, ca=certificates_in(content("new").ca)[0])
 
 
 def test_a_leaf_is_for_servers_of_its_names_only() -> None:

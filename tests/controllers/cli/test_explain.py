@@ -19,6 +19,7 @@ from webhook.objects.documents import write_yaml
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "sidecars"
+NO_POD = "holds no pod and no workload; another kind is explained by its own word (--help)"
 LOCAL = ["--local", str(EXAMPLE), "--config", str(EXAMPLE / "gatehouse.yaml")]
 
 
@@ -283,9 +284,11 @@ def test_an_injection_that_is_switched_off_is_said(desk: Desk, tmp_path: Path, c
     [
         (["-n", "", "-"], 'gatehouse: --namespace "": expected a name'),
         (["gone.yaml"], "gatehouse: gone.yaml: cannot be read: No such file or directory"),
-        (["shop/web"], "gatehouse: shop/web: no such file; to find it by namespace and name, --local DIR says where"),
         (["shop/web", "--local", str(EXAMPLE)], f"gatehouse: shop/web: no pod and no workload of that name in {EXAMPLE}"),
-        ([str(EXAMPLE / "2-envoy.yaml")], f"gatehouse: {EXAMPLE / '2-envoy.yaml'}: holds no pod and no workload"),
+        (
+            [str(EXAMPLE / "2-envoy.yaml")],
+            f"gatehouse: {EXAMPLE / '2-envoy.yaml'}: {NO_POD}",
+        ),
     ],
 )
 def test_wrong_use_says_what_to_mend(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

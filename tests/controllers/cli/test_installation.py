@@ -76,7 +76,7 @@ def test_a_configuration_settles_what_two_overlays_disagree_about(capsys: pytest
 
 
 def test_overlays_with_a_configuration_of_their_own_are_known() -> None:
-    assert configured(overlays()) == ["cert-manager", "edge-only"]
+    assert configured(overlays()) == ["cert-manager", "edge-only", "metrics-authorization"]
 
 
 def test_an_overlay_that_is_not_there_is_no_overlay() -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from controllers.cli.ip_reading import in_flight_s
-from controllers.cli.ip_telling import age
 from controllers.cli.main import main
 from controllers.pod_ip.resources import reservation_from_object
+from controllers.pod_ip.seen import in_flight_s
+from controllers.pod_ip.telling import age
 from controllers.testing import FakeApi
 from controllers.testing.answers import status
 from tests.controllers.pod_ip.shelf import address_pool, fake_api, pod, reservation

@@ -31,7 +31,7 @@ def test_facts_come_from_the_folder(tmp_path: Path) -> None:
     facts = offline(parsed("--local", str(tmp_path))).cluster.namespaces.get("shop")
 
     assert facts is not None
-    assert facts.labels == {"a": "b"}
+    assert facts.labels == {"a": "b", "kubernetes.io/metadata.name": "shop"}  # which the API server gives each
 
 
 def test_the_clock_stands_at_the_given_moment() -> None:

@@ -5,11 +5,19 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import trustme
 
+from controllers.authorization.decision import Outcome, Verdict
+from controllers.authorization.gate import guarded
 from controllers.cli.main import main
+from controllers.probes import metrics_application
+from webhook.serving.server import AdmissionServer
+from webhook.serving.tls import HeldCertificates, KeyPair
+from webhook.telemetry import Telemetry
 
 
 @pytest.fixture(autouse=True)
@@ -77,3 +85,86 @@ def test_a_kubeconfig_whose_server_is_no_url_is_wrong_use_and_says_so(
     text = capsys.readouterr().err
     assert why in text
     assert "Traceback" not in text
+
+
+# -- with TLS and a token
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@contextmanager
+def guarded_page(authority: trustme.CA, token: str) -> Iterator[str]:
+    """host:port of a status page over TLS, valid for gatehouse.kube-system.svc, for whoever shows *token*."""
+
+    class Table:
+        def judge(self, header: str, verb: str, path: str) -> Verdict:
+            return Verdict(Outcome.ALLOWED if header == f"Bearer {token}" else Outcome.UNAUTHENTICATED)
+
+    leaf = authority.issue_cert("gatehouse.kube-system.svc")
+    pair = KeyPair(b"".join(pem.bytes() for pem in leaf.cert_chain_pems), leaf.private_key_pem.bytes())
+    pages = metrics_application(Telemetry(), lambda: {"process": {"ready": True}}, lambda: 0.0)
+    app = guarded(pages, Table(), trust_loopback=False)
+    source = HeldCertificates(pair)
+    server = AdmissionServer(app, bind=("127.0.0.1", 0), certificates=source, telemetry=Telemetry(), threads=1)
+    server.start()
+    try:
+        yield f"127.0.0.1:{server.address[1]}"
+    finally:
+        assert server.stop(5.0)
+
+
+def test_a_page_behind_the_gate_is_read_with_a_token_over_verified_tls(
+    authority: trustme.CA, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "token").write_text("abc\n")
+    authority.cert_pem.write_to_path(tmp_path / "ca.crt")
+    flags = ["--ca-file", str(tmp_path / "ca.crt"), "--server-name", "gatehouse.kube-system.svc"]
+    with guarded_page(authority, "abc") as address:
+        assert main(["status", "--address", address, *flags, "--token-file", str(tmp_path / "token"), "-o", "json"]) == 0
+        assert json.loads(capsys.readouterr().out) == {"process": {"ready": True}}
+
+        assert main(["status", "--address", address, *flags]) == 1
+        assert "401 Unauthorized: a bearer token" in capsys.readouterr().err
+
+
+def test_another_name_than_the_certificate_s_is_refused(
+    authority: trustme.CA, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    authority.cert_pem.write_to_path(tmp_path / "ca.crt")
+    with guarded_page(authority, "abc") as address:
+        assert main(["status", "--address", address, "--ca-file", str(tmp_path / "ca.crt")]) == 1
+
+    assert "certificate verify failed" in capsys.readouterr().err
+
+
+def test_on_loopback_tls_needs_no_ca(authority: trustme.CA, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("abc")
+    with guarded_page(authority, "abc") as address:
+        assert main(["status", "--address", address, "--tls", "--token-file", str(tmp_path / "token")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        (["--server-name", "x"], "--server-name is about a certificate"),
+        (["--ca-file", "nowhere.crt"], "--ca-file nowhere.crt: cannot be read"),
+        (["--token-file", "nowhere"], "--token-file nowhere: cannot be read"),
+        (["--token-file", "setup.cfg"], "--token-file setup.cfg: is no token"),
+        (["--ca-file", "setup.cfg"], "--ca-file setup.cfg: holds no certificate"),
+    ],
+)
+def test_flags_that_cannot_be_meant_are_wrong_use(flags: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status", *flags]) == 2
+
+    assert why in capsys.readouterr().err
+
+
+def test_without_an_api_server_nobody_can_be_authorized(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = "apiVersion: gatehouse.dev/v1alpha1\nkind: GatehouseConfiguration\nmetrics: {authorization: kubernetes}\n"
+    (tmp_path / "gatehouse.yaml").write_text(config)
+
+    assert main(["serve", "--local", str(tmp_path), "--config", str(tmp_path / "gatehouse.yaml")]) == 2
+    assert "metrics.authorization: kubernetes needs an API server" in capsys.readouterr().err

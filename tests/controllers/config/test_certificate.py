@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controllers.certificates.plan import Files, Followed, Timing, Wanted
+from controllers.certificates.wanted import Files, Followed, Timing, Wanted
 from controllers.config.document import ConfigurationError, parse
 from controllers.config.webhook import CertificateSection
 
@@ -26,6 +26,13 @@ def test_a_self_made_one_in_a_secret_is_for_the_service_and_the_hosts() -> None:
 
     names = ("hook.ns.svc", "10.0.0.1")
     assert found.followed("ns") == Followed(Wanted("ns", "tls", names, Timing(172800.0, 86400.0, 60.0), ours=True), None, True)
+
+
+def test_hosts_are_wanted_as_certificates_have_them_and_each_once() -> None:
+    wanted = section("secretName: tls, hosts: [Hook.Example.com, 'fd00:0::1', hook.example.com, 'FD00::1', '*.A']").wanted("ns")
+
+    assert wanted is not None
+    assert wanted.names == ("gatehouse.ns.svc", "hook.example.com", "fd00::1", "*.a")
 
 
 @pytest.mark.parametrize(("source", "keeps_bundle"), [("secret", True), ("cert-manager", False)])
@@ -56,6 +63,9 @@ def test_files_with_a_ca_keep_the_bundle() -> None:
         ),
         ("caFile: a", "source: must be files when certFile, keyFile or caFile is set"),
         ("secretName: tls, certFile: c", "source: must be files when"),
+        ("hosts: [hööks.example]", "hosts[0]: must be an IP address, or a DNS name in ASCII"),
+        ("hosts: [a, 'b c']", "hosts[1]: must be an IP address, or a DNS name in ASCII"),
+        ("hosts: [hook.example.com.]", "hosts[0]: must be an IP address, or a DNS name in ASCII"),
         ("secretName: A", "secretName: must be the name of a Secret: lower case letters"),
         ("secretName: tls, serviceName: a.b", "serviceName: must be a DNS label"),
         ("caLifetime: 24h, leafLifetime: 25h", "leafLifetime: must not be above caLifetime"),

@@ -235,6 +235,12 @@ features: {nodeTaint: {enable: true}}
         ("votes: {nodeSelector: {matchLabel: {}}}", "3:24: votes.nodeSelector.matchLabel: unknown field"),
         ("features: {endpoint: {enabled: 'no'}}", "3:23: features.endpoint.enabled: must be true or false, not a string"),
         ("logging: {format: xml}", '3:11: logging.format: must be one of text, json, not "xml"'),
+        (
+            "metrics: {authorization: rbac}",
+            '3:11: metrics.authorization: must be one of none, kubernetes, not "rbac"',
+        ),
+        ("metrics: {tls: 'on'}", "3:11: metrics.tls: must be true or false, not a string"),
+        ("metrics: {trustLoopback: true}", "3:11: metrics.trustLoopback: has no meaning while authorization is none"),
         ("metrics: {bindAddress: ':8081'}", "1:1: webhook: webhook, metrics and probes need a port each"),
         ("kind: GatehouseConfiguration", '3:1: key "kind" is already set in line 2'),
         ("a: [", "4:1: did not find expected node content"),

@@ -107,7 +107,7 @@ def test_a_holder_leads_until_its_lease_has_run_out() -> None:
     machine.wait(30.0)
 
     assert fresh == {"holder": "b", "leader": "b", "seen": True}
-    assert shown(machine) == {"holder": "b", "holderExpiredSeconds": 10.0, "seen": True}
+    assert shown(machine) == {"holder": "b", "holderExpiredSeconds": 10.0, "leaseAgeSeconds": 30.0, "seen": True}
 
 
 def test_who_settles_does_not_lead_yet() -> None:

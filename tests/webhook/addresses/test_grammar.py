@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from tests.webhook.addresses.strategies import ADDRESSES, CALM, WIDE_SETS, blocks, spans_in
 from webhook.addresses.address import V4, V6, Address, AddressError, quoted
-from webhook.addresses.grammar import ANNOTATIONS_LIMIT, LABEL_LIMIT, MAX_ITEMS, parse_annotation, parse_items, parse_label
+from webhook.addresses.grammar import LABEL_LIMIT, MAX_ITEMS, parse_annotation, parse_items, parse_label
 from webhook.addresses.ranges import AddressSet, Span
+from webhook.objects.pod_rules import ANNOTATIONS_LIMIT
 
 FULL_V6 = "fd00-0000-0000-0000-0000-0000-0000-00ab"
 

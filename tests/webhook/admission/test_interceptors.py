@@ -63,7 +63,7 @@ def gate_of(*services: Service, clock: SteppingClock | None = None, telemetry: T
 
 
 def call(**changes: object) -> Call:
-    return attrs.evolve(Call("POST", "/node-taint", "timeout=3s", "application/json", BODY, 1000.0), **changes)
+    return msgspec.structs.replace(Call("POST", "/node-taint", "timeout=3s", "application/json", BODY, 1000.0), **changes)
 
 
 def message(reply: Reply) -> str:
@@ -224,6 +224,7 @@ def test_beyond_the_limit_a_caller_gets_503_at_once_and_the_others_finish() -> N
         thread.join(10)
 
     assert (refused.status, refused.close) == (503, True)
+    assert b"its limit (webhook.limits.maxInFlight)" in refused.body
     assert in_flight == 2
     assert [reply.status for reply in replies] == [200, 200]
     assert gate.in_flight() == 0

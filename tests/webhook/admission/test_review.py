@@ -7,6 +7,7 @@ import pytest
 
 from webhook.admission import review
 from webhook.admission.review import AdmissionResponse
+from webhook.errors import BadRequest
 
 
 def request(**changes: object) -> review.AdmissionRequest:
@@ -63,3 +64,33 @@ def test_audit_annotations_are_cut() -> None:
 def test_fields_of_the_wrong_type_are_named(changes: dict[str, object]) -> None:
     with pytest.raises(review.BadRequest, match=f"request.{next(iter(changes))}"):
         request(**changes)
+
+
+def review_with(old: bytes) -> review.AdmissionRequest:
+    fields = b'"uid":"u-1","operation":"UPDATE","resource":{"group":"","version":"v1","resource":"pods"}'
+    head = b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{'
+    return review.decode(head + fields + b',"oldObject":' + old + b"}}")
+
+
+@pytest.mark.parametrize(("old", "found"), [(b'{"a": [1]}', {"a": [1]}), (b" {}", {}), (b"null", None)])
+def test_the_old_object_is_what_was_sent(old: bytes, found: object) -> None:
+    asked = review_with(old)
+
+    assert asked.old_object == found
+    assert asked.old_object is asked.old_object
+
+
+def test_an_old_object_that_is_none_is_refused_at_once() -> None:
+    with pytest.raises(BadRequest, match=r"request\.oldObject: expected an object, found \[1\]"):
+        review_with(b"[1]")
+
+
+@pytest.mark.parametrize("old", [b'{"a": NaN}', b'{"a": "\\ud800"}', b'{"a":' * 5000 + b"1" + b"}" * 5000])
+def test_what_is_wrong_inside_the_old_object_is_refused_when_a_rule_asks_for_it_at_the_latest(old: bytes) -> None:
+    with pytest.raises(BadRequest):
+        assert review_with(old).old_object
+
+
+def test_a_body_cut_short_within_the_old_object_is_refused() -> None:
+    with pytest.raises(BadRequest, match="not valid JSON"):
+        review_with(b'{"a": ')

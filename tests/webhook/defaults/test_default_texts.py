@@ -43,6 +43,12 @@ def test_a_pod_without_labels_gets_the_map_with_its_keys(metadata: Json) -> None
     assert done.pod["metadata"]["labels"] == {"team": "core"}
 
 
+def test_a_pod_with_half_a_character_in_an_annotation_gets_what_it_lacks() -> None:
+    done = call(rule(default_set(annotations={"team": "core"})), pod(metadata={"annotations": {"broken": "\ud800"}}))
+
+    assert done.pod["metadata"]["annotations"]["team"] == "core"
+
+
 def test_an_empty_value_is_a_value() -> None:
     done = call(rule(default_set(labels={"team": "core"})), pod(metadata={"labels": {"team": ""}}))
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webhook.objects import limit_ranges, resource_policies
+from webhook.objects import limit_ranges, resource_policies, resources
 from webhook.objects.limit_ranges import LimitItem, LimitRange
 from webhook.objects.meta import Json
 from webhook.objects.quantity import NANOS, Quantity, parse, ratio
@@ -35,7 +35,7 @@ def test_no_amounts_are_too_much_for_a_policy_or_a_limit_range(request: str, lim
     found = resource_policies.breaches(pod(request, limit), ResourcePolicy("a", container=bounds, pod=bounds))
     items = tuple(LimitItem(kind, {"cpu": amount}, {"cpu": amount}, max_ratio={"cpu": amount}) for kind in ("Container", "Pod"))
     broken = limit_ranges.violations(pod(request, limit), [LimitRange("ns", "a", items)])
-    doubts = resource_policies.hints(pod(request, limit))
+    doubts = resource_policies.hints(resources.read(pod(request, limit)))
 
     messages = [one.message for one in found] + [one.message for one in broken] + [sentence for _, sentence in doubts]
 

@@ -13,6 +13,7 @@ from webhook.objects.limit_ranges import Bound
 from webhook.objects.meta import Json
 from webhook.objects.quantity import parse
 from webhook.objects.resource_policies import Absent, Bounds, ResourcePolicy, Span, breaches, hints, worsened
+from webhook.objects.resources import read
 
 APP = "spec.containers[0].resources"
 
@@ -212,7 +213,7 @@ def test_likely_typos_are_told_once_each() -> None:
         resources={"limits": {"memory": "100"}},
     )
 
-    assert hints(one) == (
+    assert hints(read(one)) == (
         (f"{APP}.limits.memory", 'container "app": memory 400m means 0.4 bytes: 400Mi or 400M was probably meant'),
         (f"{APP}.limits.cpu", 'container "app": cpu 500 means 500 cores: 500m was probably meant'),
         (
@@ -221,7 +222,7 @@ def test_likely_typos_are_told_once_each() -> None:
         ),
         ("spec.resources.limits.memory", "the pod as a whole: memory 100 means 100 bytes: 100Mi was probably meant"),
     )
-    assert hints(pod(container({"memory": "1Gi", "cpu": "1"}))) == ()
+    assert hints(read(pod(container({"memory": "1Gi", "cpu": "1"})))) == ()
 
 
 @pytest.mark.parametrize(

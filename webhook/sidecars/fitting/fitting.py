@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-import attrs
+import msgspec
 
 from webhook.names import Reason
 from webhook.objects import meta
@@ -28,8 +28,7 @@ from webhook.sidecars.fitting.mending import Mended, mend
 from webhook.sidecars.injection.planned import LeftOut, Part, Plan
 
 
-@attrs.frozen
-class Fitted:
+class Fitted(msgspec.Struct, frozen=True):
     """A plan that fits, or as nearly as its entries allow."""
 
     plan: Plan
@@ -44,7 +43,7 @@ def fit(pod: Json, planned: Plan, surroundings: Surroundings, replan: Callable[[
     entry that is left out.
     """
     gone: list[LeftOut] = []
-    known = attrs.evolve(surroundings, config_map_exists=_once(surroundings.config_map_exists))
+    known = msgspec.structs.replace(surroundings, config_map_exists=_once(surroundings.config_map_exists))
     while planned.refusal is None and _may_be_refused(pod, planned, known):
         mended = mend(pod, planned, known)
         blamed = _blamed(mended)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import TypeVar
 
 import attrs
+import msgspec
 
 from webhook.names import Reason
 from webhook.objects import limit_ranges, pods, resource_quotas
@@ -29,11 +30,10 @@ from webhook.objects.resource_quotas import ResourceQuota
 T = TypeVar("T")
 
 
-@attrs.frozen
-class Surroundings:
+class Surroundings(msgspec.Struct, frozen=True):
     """What is known of the pod's namespace."""
 
-    namespace_labels: Mapping[str, str] = attrs.field(factory=dict)
+    namespace_labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     limit_ranges: Sequence[LimitRange] = ()
     quotas: Sequence[ResourceQuota] = ()
     # Whether the namespace has a ConfigMap of this name; None = nobody can tell. The one thing here that may cost time, and it

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
+import msgspec
 
 from webhook.admission.draft import Draft
 from webhook.names import Reason
@@ -215,7 +216,7 @@ def _with_totals(site: _Site, mended: Mended) -> Mended:
     totals: dict[str, dict[str, str]] = {}
     for half, resource, _, amount in raised:
         totals.setdefault(half.value, {})[resource] = str(amount)
-    plan = attrs.evolve(mended.plan, pod_resources=totals)
+    plan = msgspec.structs.replace(mended.plan, pod_resources=totals)
     who = ", ".join(f'"{part.entry.name}" ({part.entry.source})' for part in parts)
     findings = [
         Finding(

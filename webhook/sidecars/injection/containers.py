@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import attrs
+import msgspec
 
 from webhook.names import INJECTED, OVERRIDE_PREFIX, Reason
 from webhook.objects import pods
@@ -29,8 +29,7 @@ from webhook.sidecars.injection.verdicts import Verdicts
 _NOT_NATIVE = ("restartPolicyRules",)
 
 
-@attrs.frozen
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """A container that an entry asks for."""
 
     name: str

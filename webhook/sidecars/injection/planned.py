@@ -1,7 +1,8 @@
 """What is to become of a pod: decided, and not yet done. Made by `injection.plan`, done by `injection.apply`.
 
 Between the two, whoever knows the namespace may change what goes in (`Plan.with_container`); names, lists and places are
-settled. Frozen; the Json inside is shared with the entries and with the pod, so that it is replaced, never changed.
+settled. Frozen (structs: some thirty are made for each pod); the Json inside is shared with the entries and with the pod, so
+that it is replaced, never changed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 import attrs
+import msgspec
 
 from webhook.admission.draft import Path
 from webhook.objects.meta import Json
@@ -28,8 +30,7 @@ class Standing(StrEnum):
     PRESENT = "Present"  # itself, from an earlier call: it stays as it is
 
 
-@attrs.frozen
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """One container of an entry, on its way into the pod or there already."""
 
     name: str
@@ -50,8 +51,7 @@ class Piece:
         return self.standing is Standing.NEW or self.standing is Standing.MOVED
 
 
-@attrs.frozen
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """What one entry brings. The entry is as configured; what stands here has its placeholders filled in."""
 
     entry: Entry
@@ -59,8 +59,7 @@ class Part:
     volumes: tuple[Json, ...] = ()  # those that this call adds to the pod, or puts in the place of the pod's own
 
 
-@attrs.frozen
-class ListEdit:
+class ListEdit(msgspec.Struct, frozen=True):
     """A list of the pod that gets more elements, or others."""
 
     path: Path
@@ -79,18 +78,17 @@ class LeftOut:
     finding: Finding
 
 
-@attrs.frozen
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """Everything that `apply` does."""
 
     parts: tuple[Part, ...] = ()
     lists: tuple[ListEdit, ...] = ()
     removals: tuple[Path, ...] = ()  # what the pod's own containers lose to an entry that overrides; last index first
-    labels: Mapping[str, str] = attrs.field(factory=dict)  # to set
-    annotations: Mapping[str, str] = attrs.field(factory=dict)  # to set
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict)  # to set
+    annotations: Mapping[str, str] = msgspec.field(default_factory=dict)  # to set
     findings: tuple[Finding, ...] = ()
     refusal: Finding | None = None  # then nothing else is planned
-    pod_resources: Mapping[str, Mapping[str, str]] = attrs.field(factory=dict)  # amounts of spec.resources to set, by half
+    pod_resources: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)  # of spec.resources, to set
     left_out: tuple[LeftOut, ...] = ()  # in the order in which it was decided
 
     def pieces(self) -> Iterator[Piece]:
@@ -103,14 +101,13 @@ class Plan:
         for at, part in enumerate(self.parts):
             for index, piece in enumerate(part.pieces):
                 if piece.name == name and piece.is_coming:
-                    pieces = (*part.pieces[:index], attrs.evolve(piece, json=container), *part.pieces[index + 1 :])
-                    changed = attrs.evolve(part, pieces=pieces)
-                    return attrs.evolve(self, parts=(*self.parts[:at], changed, *self.parts[at + 1 :]))
+                    pieces = (*part.pieces[:index], msgspec.structs.replace(piece, json=container), *part.pieces[index + 1 :])
+                    changed = msgspec.structs.replace(part, pieces=pieces)
+                    return msgspec.structs.replace(self, parts=(*self.parts[:at], changed, *self.parts[at + 1 :]))
         raise KeyError(name)
 
 
-@attrs.frozen
-class Injection:
+class Injection(msgspec.Struct, frozen=True):
     """What was done."""
 
     applied: tuple[Entry, ...] = ()  # the entries that the pod has now, injected by this call or an earlier one

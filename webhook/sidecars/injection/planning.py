@@ -49,7 +49,7 @@ def plan(pod: Json, entries: Sequence[Entry], scene: Scene, left_out: Sequence[L
             gone.append(fault.left_out)
         else:
             told = tuple(one.finding for one in gone[len(left_out) :])
-            return attrs.evolve(made, findings=(*told, *made.findings), left_out=tuple(gone)) if gone else made
+            return msgspec.structs.replace(made, findings=(*told, *made.findings), left_out=tuple(gone)) if gone else made
 
 
 def _still_out(pod: Json, entries: Sequence[Entry], told: Sequence[LeftOut]) -> Iterator[LeftOut]:
@@ -85,8 +85,7 @@ def _has_come_in(record: Record | None) -> bool:
     return record is not None and not record.is_left_out
 
 
-@attrs.frozen
-class _Turn:
+class _Turn(msgspec.Struct, frozen=True):
     """One entry while the plan is made."""
 
     entry: Entry  # as configured
@@ -175,7 +174,9 @@ class _Planning:
                 return piece
             mounts = meta.objects(piece.json, "volumeMounts", f'container "{reader}"')
             container = {**piece.json, "volumeMounts": [*mounts, mount]}
-            return attrs.evolve(piece, json=as_user_of(container, writers[0].json, self._pod) if writers else container)
+            return msgspec.structs.replace(
+                piece, json=as_user_of(container, writers[0].json, self._pod) if writers else container
+            )
 
         return tuple(seeing(piece) for piece in pieces)
 

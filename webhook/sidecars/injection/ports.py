@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-import attrs
+import msgspec
 
 from webhook.errors import MalformedObject
 from webhook.names import Reason
@@ -25,8 +25,7 @@ from webhook.sidecars.injection.verdicts import Verdicts
 _NodeKey = tuple[int, str, str]  # number, protocol, address
 
 
-@attrs.frozen
-class _Holder:
+class _Holder(msgspec.Struct, frozen=True):
     """Who has a port."""
 
     container: str
@@ -64,7 +63,7 @@ class Ports:
 
     def _admitted(self, entry: Entry, piece: Piece) -> Piece:
         ports = list(self._ports(entry, piece))
-        return piece if ports == piece.json["ports"] else attrs.evolve(piece, json={**piece.json, "ports": ports})
+        return piece if ports == piece.json["ports"] else msgspec.structs.replace(piece, json={**piece.json, "ports": ports})
 
     def _ports(self, entry: Entry, piece: Piece) -> Iterator[Json]:
         stub = self._stubs.get(piece.name)

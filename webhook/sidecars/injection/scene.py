@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-import attrs
+import msgspec
 
 from webhook.cluster import NamespaceFacts
 from webhook.names import Reason
@@ -26,8 +26,7 @@ class Support(StrEnum):
     UNKNOWN = "Unknown"  # no node is known
 
 
-@attrs.frozen
-class Scene:
+class Scene(msgspec.Struct, frozen=True):
     """A creation."""
 
     namespace: str  # of the request; the pod's own field may be empty
@@ -36,8 +35,7 @@ class Scene:
     native: Support = Support.UNKNOWN
 
 
-@attrs.frozen
-class Manner:
+class Manner(msgspec.Struct, frozen=True):
     """How an entry's `containers` run, and what is to be told if they are injected so."""
 
     is_native: bool

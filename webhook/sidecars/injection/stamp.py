@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import attrs
 import msgspec
 
 from webhook.names import INJECTED, Reason
@@ -51,8 +50,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.init_containers + self.containers
 
 
-@attrs.frozen
-class Stamp:
+class Stamp(msgspec.Struct, frozen=True):
     """The annotation as it was found."""
 
     records: Mapping[str, Record]  # by entry

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
+import msgspec
 
 from webhook.admission.draft import Draft
 from webhook.admission.verify import apply as apply_patch
@@ -18,8 +19,8 @@ from webhook.sidecars.findings import Finding
 from webhook.sidecars.injection import Scene, Support, inject
 
 SCENE = Scene("shop", now_s=1_764_000_000.0)
-NATIVE = attrs.evolve(SCENE, native=Support.EVERYWHERE)
-OLD = attrs.evolve(SCENE, native=Support.MISSING)
+NATIVE = msgspec.structs.replace(SCENE, native=Support.EVERYWHERE)
+OLD = msgspec.structs.replace(SCENE, native=Support.MISSING)
 
 APP_OWNER: Json = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "u", "controller": True}
 TOKEN_MOUNT: Json = {
@@ -99,7 +100,7 @@ def run(sent: Json, *entries: Entry, scene: Scene = SCENE) -> Outcome:
     """One call; a second, before and after the API server has set its defaults, adds nothing."""
     first = once(sent, *entries, scene=scene)
     if first.refusal is None:
-        later = attrs.evolve(scene, now_s=scene.now_s + 3600)
+        later = msgspec.structs.replace(scene, now_s=scene.now_s + 3600)
         assert once(first.pod, *entries, scene=later).operations == []
         assert once(defaulted(first.pod), *entries, scene=later).operations == []
     return first

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import attrs
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,7 +46,7 @@ def test_a_second_call_changes_nothing_whatever_is_known_by_then(
     if first.refusal is not None:
         return
 
-    assert once(first.pod, *entries, scene=attrs.evolve(later, now_s=later.now_s + 60)).operations == []
+    assert once(first.pod, *entries, scene=msgspec.structs.replace(later, now_s=later.now_s + 60)).operations == []
 
 
 @many

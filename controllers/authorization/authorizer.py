@@ -1,0 +1,146 @@
+"""A bearer token becomes a verdict: who is it (TokenReview), and may they (SubjectAccessReview).
+
+Times as in kube-apiserver's own delegated authorization and controller-runtime: an identity stands for a minute, a right for
+five, a refusal for half a minute. Nobody is let in on an answer that is older, also when the API server is away: then the
+verdict is UNAVAILABLE. Tokens are known by a keyed hash; no token is kept, logged or part of a metric.
+
+Tokens that were never good share a small allowance of questions, so that whoever invents tokens neither loads the API server
+nor keeps out those who are known.
+
+Threads: any. A verdict takes at most Bounds.total_s. Errors: none.
+Source:  apiserver pkg/authentication/authenticatorfactory, pkg/authorization/authorizerfactory (DelegatingAuthorizerConfig).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import attrs
+import msgspec
+
+from controllers.authorization import decision
+from controllers.authorization.asking import Answer, Asking, Unanswered
+from controllers.authorization.decision import Caller, Outcome, Verdict
+from controllers.authorization.kept import Kept
+from controllers.runtime.rate import RateLimit
+from controllers.runtime.resource import Json
+from webhook.clock import Clock, Deadline
+from webhook.logs import get_log
+from webhook.telemetry import Telemetry
+
+log = get_log("authorization")
+
+_KNOWN_S: Final = 3600.0  # for how long a token that was good is told from one that never was
+
+
+class Api(Protocol):
+    """What is needed of `rest.RestClient`."""
+
+    def create(self, path: str, body: Json, *, timeout_s: float | None = None) -> Json:
+        """The object as answered."""
+
+
+@attrs.frozen
+class Bounds:
+    """How long answers stand, and what asking may cost. Seconds, but for the last three."""
+
+    identity_s: float = 60.0
+    stranger_s: float = 30.0  # a token that is not good
+    allow_s: float = 300.0
+    deny_s: float = 30.0
+    call_s: float = 3.0
+    total_s: float = 5.0
+    at_once: int = 4
+    kept: int = 1024  # answers of each kind; a cluster has a few that scrape
+    strangers_per_s: float = 2.0
+
+
+class Authorizer:
+    """Verdicts about callers of the metrics port."""
+
+    def __init__(self, api: Api, telemetry: Telemetry, clock: Clock, bounds: Bounds = Bounds()) -> None:
+        self._api = api
+        self._clock = clock
+        self._bounds = bounds
+        self._salt = os.urandom(32)
+        seats = threading.Semaphore(bounds.at_once)
+        self._identities: Asking[Caller | None] = Asking(clock, seats, kept=bounds.kept, call_s=bounds.call_s)
+        self._rights: Asking[bool] = Asking(clock, seats, kept=bounds.kept, call_s=bounds.call_s)
+        self._strangers = RateLimit(bounds.strangers_per_s, int(bounds.strangers_per_s * 5), clock)
+        self._lock = threading.Lock()  # guards both below
+        self._known: Kept[bool] = Kept(bounds.kept)
+        self._away = False
+        self._verdicts = telemetry.counter(
+            "gatehouse_metrics_requests",
+            "Requests to the metrics port, by what was decided: allowed, unauthenticated, forbidden, unavailable.",
+            ("outcome",),
+        )
+
+    def judge(self, header: str, verb: str, path: str) -> Verdict:
+        """May whoever sends the Authorization *header* ("" = none) *verb* the URL *path*?"""
+        verdict = self._judge(header, verb, path)
+        self._verdicts.labels(verdict.outcome.value).inc()
+        return verdict
+
+    def _judge(self, header: str, verb: str, path: str) -> Verdict:
+        token = decision.bearer_token(header)
+        if token is None:
+            return Verdict(Outcome.UNAUTHENTICATED)
+        deadline = Deadline.after(self._bounds.total_s, self._clock)
+        key = self._digest(token.encode())
+        try:
+            caller = self._identities.ask(key, self._who(key, token), deadline)
+            if caller is None:
+                return Verdict(Outcome.UNAUTHENTICATED)
+            right = self._digest(msgspec.json.encode((attrs.astuple(caller, recurse=False), verb, path)))
+            allowed = self._rights.ask(right, self._may(caller, verb, path), deadline)
+        except Unanswered as error:
+            if error.asked:
+                self._note_away(str(error))
+            return Verdict(Outcome.UNAVAILABLE, retry_after_s=int(error.retry_after_s))
+        return Verdict(Outcome.ALLOWED if allowed else Outcome.FORBIDDEN, caller.user)
+
+    def _who(self, key: bytes, token: str) -> Callable[[float], Answer[Caller | None]]:
+        def question(timeout_s: float) -> Answer[Caller | None]:
+            with self._lock:
+                known = self._known.get(key, self._clock.monotonic_s())
+            if not known and self._strangers.reserve(0.0) is None:
+                raise Unanswered("too many tokens that were never good")
+            caller = decision.caller_of(self._create(decision.TOKEN_REVIEWS, decision.token_review(token), timeout_s))
+            if caller is None:
+                return Answer(None, self._bounds.stranger_s)
+            with self._lock:
+                self._known.put(key, True, self._clock.monotonic_s() + _KNOWN_S)
+            return Answer(caller, self._bounds.identity_s)
+
+        return question
+
+    def _may(self, caller: Caller, verb: str, path: str) -> Callable[[float], Answer[bool]]:
+        def question(timeout_s: float) -> Answer[bool]:
+            body = decision.access_review(caller, verb, path)
+            allowed = decision.is_allowed(self._create(decision.ACCESS_REVIEWS, body, timeout_s))
+            if not allowed:
+                log.info("not allowed to read", user=caller.user, verb=verb, path=path)
+            return Answer(allowed, self._bounds.allow_s if allowed else self._bounds.deny_s)
+
+        return question
+
+    def _create(self, path: str, body: Json, timeout_s: float) -> Json:
+        answer = self._api.create(path, body, timeout_s=timeout_s)
+        self._note_away("")
+        return answer
+
+    def _digest(self, what: bytes) -> bytes:
+        return hashlib.blake2b(what, key=self._salt, digest_size=32).digest()
+
+    def _note_away(self, why: str) -> None:
+        with self._lock:
+            changed, self._away = self._away != bool(why), bool(why)
+        if changed and why:
+            log.warning("the API server says nothing about who may read the metrics port", why=why)
+        elif changed:
+            log.info("the API server says again who may read the metrics port")

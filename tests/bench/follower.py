@@ -1,0 +1,67 @@
+"""Gatehouse's own cache of one kind and nothing else: `python -m tests.bench.follower KUBECONFIG nodes|pods`.
+
+It says on standard output, a JSON line each, when it has everything ({"synced": seconds, "processor": seconds}, both since its
+first request), and each 100 ms how many changes it has heard of since ({"heard": n}). Serves until killed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from typing import Any
+
+from controllers.runtime.informer import Informer
+from controllers.runtime.projection import nodes_resource, pods_resource
+from controllers.runtime.rest import RestClient
+from controllers.runtime.store import Addition, Change
+from webhook.clock import SystemClock
+from webhook.objects.votes import VotePolicy
+from webhook.telemetry import Telemetry
+
+TICK_S = 0.1
+
+
+class _Ear:
+    def __init__(self) -> None:
+        self.heard = 0
+
+    def hear(self, change: Change[Any]) -> None:
+        """Count; the informer's thread."""
+        if not isinstance(change, Addition):
+            self.heard += 1
+
+
+def main(kubeconfig: str, kind: str) -> None:
+    """Follow until killed."""
+    clock, telemetry, over = SystemClock(), Telemetry(), threading.Event()
+    client = RestClient.from_kubeconfig(kubeconfig, telemetry, clock)
+    resource: Any = nodes_resource(VotePolicy()) if kind == "nodes" else pods_resource()
+    died: list[str] = []
+
+    def die(name: str, error: BaseException) -> None:
+        died.append(f"{name}: {error!r}")
+        over.set()
+
+    informer = Informer(resource, client, telemetry, clock, die)
+    ear = _Ear()
+    informer.add_handler(ear.hear)
+    begin_s, begin_processor_s = time.monotonic(), time.process_time()
+    informer.start()
+    informer.synced_event.wait()
+    _say(synced=time.monotonic() - begin_s, processor=time.process_time() - begin_processor_s)
+    told = 0
+    while not over.wait(TICK_S):
+        if ear.heard != told:
+            told = ear.heard
+            _say(heard=told)
+    sys.exit("; ".join(died))
+
+
+def _say(**values: float) -> None:
+    print(json.dumps(values), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,173 @@
+"""The committed figures, what is made of them, and when a change of them is told."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench import page, results, schedule, targets
+from tests.bench.contenders import CONTENDERS, GATEHOUSE, PEER, REFERENCE
+from tests.bench.measure import Sample
+from tests.bench.picture import picture
+from tests.bench.report import Row
+from tests.bench.reviews import CASES
+from tests.bench.targets import RATIOS
+
+MARKED = f"# Title\n\n{page.BEGIN}old\n{page.END}\nmore\n"
+
+
+def sample(processor_us: float) -> Sample:
+    return Sample(100, processor_us / 2, processor_us / 2, 500, 1000, 2000, 1000.0, 50.0, 40.0)
+
+
+def rows(ours_us: float, theirs_us: float, case: str = "node-20k") -> list[Row]:
+    samples = {GATEHOUSE.name: [sample(ours_us)], PEER.name: [sample(theirs_us)]}
+    return [Row(case, 20_000, 4, name, runs, samples) for name, runs in samples.items()]
+
+
+def section(ours_us: float, theirs_us: float) -> dict[str, Any]:
+    machine = {"processor": "A <fast> one", "cores": 2, "kernel": "6", "python": "3", "load_average_before": 0.0}
+    measured = {
+        "rounds": 7,
+        "seconds": 0.8,
+        "contenders": {GATEHOUSE.name: "we", PEER.name: "they"},
+        "results": [row.as_json() for row in rows(ours_us, theirs_us)],
+    }
+    return results.stamped(measured, machine)
+
+
+def test_the_pages_are_what_the_committed_figures_make() -> None:
+    assert page.stale() == [], "run `make performance-pages`"
+
+
+def test_other_figures_make_other_pages() -> None:
+    before = page.rendered({"admissions": section(200, 1000)}, MARKED)
+    after = page.rendered({"admissions": section(300, 1000)}, MARKED)
+
+    assert before[page.README] != after[page.README]
+    assert before[page.PAGE] != after[page.PAGE]
+
+
+def test_rendering_again_changes_nothing() -> None:
+    document = {"admissions": section(200, 1000)}
+    once = page.rendered(document, MARKED)[page.README]
+
+    assert page.rendered(document, once)[page.README] == once
+    assert once.startswith("# Title\n\n") and once.endswith("\nmore\n")
+
+
+def test_a_readme_without_marks_is_not_written_to() -> None:
+    with pytest.raises(ValueError, match="no section between"):
+        page.rendered({"admissions": section(200, 1000)}, "# Title\n")
+
+
+def test_a_missed_target_is_shown_as_missed() -> None:
+    text = page.rendered({"admissions": section(900, 1000)}, MARKED)[page.PAGE]
+
+    line = next(line for line in text.splitlines() if line.startswith("| node-20k, 4 callers: processor time"))
+    assert line.endswith("| 0.9 × | **missed** |")
+
+
+def test_creates_have_a_table_for_each_scene_and_a_target() -> None:
+    run = {"rate": 300.0, "p50_ms": 9.0, "p99_ms": 20.0, "processor_us": 0.0}
+    slower = run | {"p99_ms": 28.0, "processor_us": 700.0}
+    measured = {"none": run, GATEHOUSE.name: slower, PEER.name: slower}
+    creates = {
+        "kubernetes": "v1",
+        "callers": 8,
+        "rounds": 9,
+        "count": 500,
+        "bytes": 4096,
+        "scenes": [{"name": "sidecar", "what": "a sidecar", "results": measured}],
+    }
+
+    text = page.rendered({"admissions": section(200, 1000), "creates": section(1, 1) | creates}, MARKED)[page.PAGE]
+
+    assert "| gatehouse | 300 | 9.0 | 28.0 | 700 |" in text
+    target = next(line for line in text.splitlines() if line.startswith("| pod creates at a real API server"))
+    assert target.endswith("| ≤ 27 ms | 28 ms | **missed** |")
+
+
+def test_caches_have_two_lines_for_each_size_and_targets() -> None:
+    cache = dict.fromkeys(
+        ("sync_s", "processor_s", "server_s", "resident_mib", "proportional_mib", "event_us", "behind_s"), 1.0
+    )
+    row = {"kind": "nodes", "objects": 5000, "bytes": 10240.0, "writes_per_s": 200.0}
+    row |= {"caches": {GATEHOUSE.name: cache, PEER.name: cache}, "ratios": cache | {"sync_s": 0.5}}
+    caches = section(1, 1) | {"rounds": 7, "results": [row]}
+
+    text = page.rendered({"admissions": section(200, 1000), "caches": caches}, MARKED)[page.PAGE]
+
+    assert "| 5,000 nodes | 10.0 | gatehouse | 1.00 | 0.50 |" in text
+    assert "| cache of 5,000 nodes: time to sync to that of client-go's | ≤ 0.7 × | 0.5 × | met |" in text
+    assert "| cache of 5,000 nodes: memory to that of client-go's | ≤ 0.6 × | 1 × | **missed** |" in text
+
+
+def test_the_picture_is_xml_with_a_bar_for_each_case() -> None:
+    image = ElementTree.fromstring(picture(section(200, 1000)))
+
+    bars = [one for one in image if one.get("class") in ("ours", "over")]
+    assert [bar.get("class") for bar in bars] == ["ours"]
+    assert "0.20×" in " ".join(image.itertext())
+
+
+def test_a_bar_beyond_its_target_has_another_colour() -> None:
+    image = ElementTree.fromstring(picture(section(900, 1000)))
+
+    assert [one.get("class") for one in image if one.get("class") in ("ours", "over")] == ["over"]
+
+
+@pytest.mark.parametrize(("now", "factor"), [(200, 1.0), (250, 1.25), (400, 2.0)])
+def test_a_change_is_the_factor_between_ratios(now: float, factor: float) -> None:
+    (change,) = results.changes(rows(now, 1000), section(200, 1000))
+
+    assert change.factor == pytest.approx(factor)
+
+
+def test_a_slower_machine_is_no_change() -> None:
+    (change,) = results.changes(rows(2000, 10_000), section(200, 1000))
+
+    assert change.factor == pytest.approx(1.0)
+
+
+def test_what_is_not_committed_is_not_compared() -> None:
+    assert list(results.changes(rows(200, 1000, "small-3k"), section(200, 1000))) == []
+
+
+def test_a_section_is_replaced_alone(tmp_path: Path) -> None:
+    file = tmp_path / "performance.json"
+    results.write("admissions", {"a": 1}, file)
+    results.write("caches", {"b": 2}, file)
+
+    results.write("admissions", {"a": 3}, file)
+
+    assert results.read(file) == {"admissions": {"a": 3}, "caches": {"b": 2}}
+
+
+def test_targets_name_cases_and_servers_that_are_measured() -> None:
+    measured = {(step.case, step.callers, one.name) for step in schedule.whole().steps for one in step.contenders}
+
+    for case, callers, _, reference, _ in RATIOS:
+        assert {(case, callers, GATEHOUSE.name), (case, callers, reference)} <= measured
+
+
+def test_every_case_is_measured_beside_the_peer() -> None:
+    for step in schedule.whole().steps:
+        assert {GATEHOUSE, PEER} <= set(step.contenders)
+    assert {step.case for step in schedule.whole().steps} == set(CASES)
+    assert set(schedule.whole().contenders) == set(CONTENDERS)
+
+
+def test_the_short_form_compares_what_is_committed() -> None:
+    whole = {(step.case, step.callers) for step in schedule.whole().steps}
+
+    assert {(step.case, step.callers) for step in schedule.short().steps} <= whole
+    assert {one.name for one in schedule.short().contenders} == {GATEHOUSE.name, REFERENCE}
+
+
+def test_a_target_of_throughput_is_met_from_below_up() -> None:
+    assert targets.Verdict("throughput", 0.8, 0.81, at_least=True).met
+    assert not targets.Verdict("throughput", 0.8, 0.79, at_least=True).met

@@ -1,0 +1,254 @@
+"""A rule of somebody else's: what its author writes down, and the service that becomes of it.
+
+    plugin = RulePlugin(
+        settings=Settings,                                       # an attrs class, see `sections`
+        build=lambda settings, facts: InheritOwner(settings, facts.namespaces),
+        entries=(Entry((Match("", "v1", "pods", (Operations.CREATE,), "Namespaced"),)),),
+        mutating=True,
+        caches=frozenset({NAMESPACES_CACHE}),
+    )
+
+Its name is that of its entry point in the group `gatehouse.rules`; it has a path, registrations and a row in the metrics of its
+own, as the rules of `registry` do. What it raises is answered with 500, so that its failurePolicy rules; nothing of it reaches
+other rules. Two things no registration may forget are added here: our own objects, and under failurePolicy Fail the
+namespaces of the system, are never held up, or a broken rule could stand in the way of its own repair.
+Pure but for what the rule does. Errors: PluginError, before anything is served.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+import attrs
+
+from webhook.admission import sections
+from webhook.admission.draft import Draft
+from webhook.admission.review import AdmissionRequest, Denial, Operations
+from webhook.admission.service import (
+    LIMIT_RANGES_CACHE,
+    NAMESPACES_CACHE,
+    NODES_CACHE,
+    PODS_CACHE,
+    QUOTAS_CACHE,
+    Context,
+    Entry,
+    Match,
+    Rule,
+    Service,
+    Verdict,
+)
+from webhook.admission.settings import Settings
+from webhook.admission.spared import NOT_OF_THE_SYSTEM, NOT_OURS
+from webhook.cluster import Capacity, Cluster, LimitRanges, Namespaces, Nodes, Pods, ResourceQuotas
+from webhook.errors import Internal, PluginError
+
+S = TypeVar("S")
+S_contra = TypeVar("S_contra", contravariant=True)
+
+# Beyond its own limit of reviews in flight: rules of others that hang must leave threads for ours.
+SHARE: Final = "rules of plug-ins"
+CACHES: Final = frozenset({NODES_CACHE, PODS_CACHE, NAMESPACES_CACHE, LIMIT_RANGES_CACHE, QUOTAS_CACHE})
+
+NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")  # the first label of a webhook's name, with a suffix behind it
+_SUFFIX: Final = re.compile(r"(-[a-z0-9]+)*")
+_PATH: Final = re.compile(r"(/[A-Za-z0-9._-]+)+")
+_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "failure_policy": ("Fail", "Ignore"),
+    "match_policy": ("Equivalent", "Exact"),
+    "side_effects": ("None", "NoneOnDryRun"),
+    "reinvocation_policy": ("IfNeeded", "Never"),
+}
+
+
+class Facts(Protocol):
+    """What a rule may ask of the cluster. Look-ups in memory, by any thread; only the methods `confirm` ask the API server."""
+
+    @property
+    def nodes(self) -> Nodes: ...
+
+    @property
+    def pods(self) -> Pods: ...
+
+    @property
+    def namespaces(self) -> Namespaces: ...
+
+    @property
+    def limit_ranges(self) -> LimitRanges: ...
+
+    @property
+    def resource_quotas(self) -> ResourceQuotas: ...
+
+    @property
+    def capacity(self) -> Capacity: ...
+
+
+Decide = Callable[[AdmissionRequest, Draft, Context], Verdict]
+"""One rule: decides about a request and edits the draft. Called by many threads at once."""
+
+
+class Build(Protocol[S_contra]):
+    """Makes the rule, once in each process."""
+
+    def __call__(self, settings: S_contra, facts: Facts, /) -> Decide: ...
+
+
+@attrs.frozen(kw_only=True)
+class RulePlugin(Generic[S]):
+    """What an entry point of the group `gatehouse.rules` names."""
+
+    settings: type[S]  # an attrs class; NoSettings where there is nothing to decide
+    build: Build[S]
+    entries: Sequence[Entry] | Callable[[S], Sequence[Entry]]  # the registrations; a function where the settings decide
+    mutating: bool = False  # whether it may edit; a rule that may can refuse as well
+    caches: frozenset[str] = frozenset()  # of CACHES: no review is answered before these have their first list
+    path: str = ""  # "" = /rules/<name>
+    advice: Mapping[str, str] = attrs.field(factory=dict)  # reason -> what to do about it, for `gatehouse explain`
+
+
+@attrs.frozen
+class _Decider:
+    """A stranger's rule as one of ours: what it raises or answers can harm nobody else."""
+
+    name: str
+    origin: str
+    decide: Decide
+    mutating: bool
+    advice: Mapping[str, str]
+
+    def __call__(self, request: AdmissionRequest, draft: Draft, context: Context) -> Verdict:
+        """See `webhook.admission.service.Rule`."""
+        try:
+            verdict = self.decide(request, draft, context)
+        except Exception as error:
+            note = f"in the rule {self.origin}"
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
+            raise
+        except BaseException as error:  # SystemExit would end the thread that asks, and with it the process
+            raise RuntimeError(f"{self.origin}: {type(error).__name__} out of a decision") from error
+        fault = _fault_of(verdict)
+        if not fault and draft.operations and not self.mutating:
+            fault = "it has edited the object, but is not registered as mutating"
+        if fault:
+            raise Internal(f"{self.origin}: {fault}")
+        return verdict
+
+
+def service_of(name: str, plugin: RulePlugin[Any], settings: Any, origin: str, taken: Mapping[str, str]) -> Service:
+    """The service that *plugin* is in this process.
+
+    name: of its entry point. settings: read into its own class. origin: package and entry point, for messages.
+    taken: names and paths that others have, and whose they are. Raises PluginError.
+    """
+    path = plugin.path or f"/rules/{name}"
+    if not NAME.fullmatch(name):
+        raise PluginError(f"{origin}: the name must be up to 40 lower-case letters, digits and hyphens")
+    if not isinstance(path, str) or not _PATH.fullmatch(path):
+        raise PluginError(f"{origin}: path {path!r}: must be such as /rules/{name}")
+    for mine, what in ((name, "name"), (path, "path")):
+        if mine in taken:
+            raise PluginError(f"{origin}: the {what} {mine} is taken by {taken[mine]}")
+    unknown = sorted(set(plugin.caches) - CACHES)
+    if unknown:
+        raise PluginError(f"{origin}: no cache is called {', '.join(unknown)}: have {', '.join(sorted(CACHES))}")
+    entries = tuple(_careful(entry) for entry in _entries(plugin, settings, origin))
+
+    def build(_: Settings, cluster: Cluster) -> tuple[Rule, ...]:
+        try:
+            decide = plugin.build(settings, cluster)
+        except Exception as error:
+            raise PluginError(f"{origin}: the rule cannot be built: {type(error).__name__}: {error}") from error
+        if not callable(decide):
+            raise PluginError(f"{origin}: build gave a {type(decide).__name__}, which cannot be called")
+        return (_Decider(name, origin, decide, plugin.mutating, plugin.advice),)
+
+    return Service(name, path, entries, build, mutating=plugin.mutating, caches=frozenset(plugin.caches), share=SHARE)
+
+
+def _entries(plugin: RulePlugin[Any], settings: Any, origin: str) -> Sequence[Entry]:
+    """The registrations. Raises PluginError for what the API server would refuse, or would never send anything for."""
+    try:
+        entries = tuple(plugin.entries(settings) if callable(plugin.entries) else plugin.entries)
+    except Exception as error:
+        raise PluginError(f"{origin}: the registrations cannot be made: {type(error).__name__}: {error}") from error
+    if not entries:
+        raise PluginError(f"{origin}: has no registration, so that nothing would ever be sent to it")
+    for entry in entries:
+        fault = _fault_of_entry(entry)
+        if fault:
+            raise PluginError(f"{origin}: a registration: {fault}")
+    if len({entry.suffix for entry in entries}) < len(entries):
+        raise PluginError(f"{origin}: two registrations have the same suffix, and so the same name")
+    return entries
+
+
+def _fault_of_entry(entry: Any) -> str:
+    if not isinstance(entry, Entry):
+        return f"is a {type(entry).__name__}, not a webhook.admission.Entry"
+    if not entry.matches:
+        return "matches nothing"
+    for match in entry.matches:
+        if (
+            not isinstance(match, Match)
+            or not match.operations
+            or not all(isinstance(one, Operations) for one in match.operations)
+        ):
+            return f"{match!r}: expected a webhook.admission.Match with a tuple of Operations"
+    if not _SUFFIX.fullmatch(entry.suffix) or len(entry.suffix) > 20:
+        return f'suffix "{entry.suffix}": must be such as "-new", or empty'
+    if type(entry.timeout_s) is not int or not 1 <= entry.timeout_s <= 30:
+        return f"timeout_s {entry.timeout_s!r}: must be from 1 to 30"
+    for field, choices in _CHOICES.items():
+        if getattr(entry, field) not in choices:
+            return f"{field} {getattr(entry, field)!r}: must be {' or '.join(choices)}"
+    return ""
+
+
+def _careful(entry: Entry) -> Entry:
+    """*entry* without what may never be held up."""
+    namespaces = entry.namespace_selector
+    if entry.failure_policy == "Fail":
+        namespaces = _with(namespaces, NOT_OF_THE_SYSTEM)
+    return attrs.evolve(
+        entry,
+        namespace_selector=namespaces,
+        object_selector=_with(entry.object_selector, *NOT_OURS["matchExpressions"]),
+    )
+
+
+def _with(selector: Mapping[str, Any], *expressions: Any) -> Mapping[str, Any]:
+    """*selector*, narrowed by *expressions*."""
+    found = list(selector.get("matchExpressions", ()))
+    return {**selector, "matchExpressions": [*found, *(one for one in expressions if one not in found)]}
+
+
+def _fault_of(verdict: Any) -> str:
+    """What is wrong with the answer of a rule, "" when nothing is."""
+    if not _is(verdict, Verdict):
+        return f"it answered {type(verdict).__name__}, not a webhook.admission.Verdict"
+    if not _is(verdict.reason, StrEnum):
+        return f"its reason is a {type(verdict.reason).__name__}, not a member of a StrEnum"
+    if not _is(verdict.warnings, tuple) or not all(_is(one, str) for one in (verdict.message, *verdict.warnings)):
+        return "message is a string, warnings a tuple of strings"
+    denial = verdict.denial
+    if denial is None:
+        return ""
+    if not _is(denial, Denial) or type(denial.code) is not int or not 400 <= denial.code <= 599:
+        return f"{denial!r}: expected a webhook.admission.Denial with a code from 400 to 599"
+    return "" if _is(denial.message, str) and _is(denial.reason, str) else "reason and message of a denial are strings"
+
+
+def _is(value: Any, kind: type) -> bool:
+    """Says nothing to the type checker, for whom what follows could not be."""
+    return isinstance(value, kind)
+
+
+def check_settings(settings: Any, origin: str) -> None:
+    """Raises PluginError when *settings* is no class that a configuration could fill."""
+    try:
+        sections.check(settings)
+    except sections.Unreadable as error:
+        raise PluginError(f"{origin}: {error}") from error
