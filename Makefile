@@ -147,7 +147,7 @@ requirements:
 deploy:
 	@KUBECTL="$(KUBECTL)" IMAGE="$(IMAGE)" manifests/install.sh deploy $(INSTALLED)
 
-## undeploy: take the installation away, webhooks first (OVERLAY as for deploy; kinds with objects stay unless PURGE=1)
+## undeploy: take the installation away, webhooks first (whatever OVERLAY was deployed; kinds with objects stay unless PURGE=1)
 undeploy:
 	@KUBECTL="$(KUBECTL)" PURGE="$(PURGE)" manifests/install.sh undeploy $(INSTALLED)
 

@@ -64,8 +64,8 @@ def serving(status: Json) -> Answer:
     ready, broken = bool(process.get("ready")), _broken(process)
     word = "ready" if ready else f"NOT READY ({', '.join(process.get('failing', ())) or failure(process) or 'unknown'})"
     facts = [f"{name}: {why}" for name, why in broken.items()]
-    waiting = [] if failure(services) else [name for name, row in services.items() if not row.get("ready")]
-    rows = [] if failure(services) else list(services.values())
+    on = {} if failure(services) else {name: row for name, row in services.items() if row.get("on") is not False}
+    waiting, rows = [name for name, row in on.items() if not row.get("ready")], list(on.values())
     kubernetes = _section(status, "kubernetes")
     old = [f"Kubernetes {kubernetes.get('version')} is too old for {one['part']}" for one in kubernetes.get("tooOldFor", ())]
     if waiting:
@@ -143,14 +143,16 @@ def expiring(status: Json) -> Answer:
         return answer(Level.UNKNOWN, f"unknown, {failed}")
     leaf_s, ca_s = section.get("expiresInSeconds"), section.get("caExpiresInSeconds")
     distrusted = [kind for kind, trusts in (section.get("trusted") or {}).items() if not trusts]
-    facts = [f"{kind} does not trust it: its caBundle lacks our CA" for kind in distrusted]
+    trouble = section.get("trouble")
+    facts = [f"certificate cannot be renewed: {trouble}"] if trouble else []
+    facts += [f"{kind} does not trust it: its caBundle lacks our CA" for kind in distrusted]
     facts += [f"CA {expiry(ca_s)}"] if ca_s is not None else []
     level = Level.OK
     if leaf_s is None:
         level = Level.ATTENTION
     elif leaf_s <= 0 or (ca_s is not None and ca_s <= 0) or distrusted:
         level = Level.BAD
-    elif leaf_s < LEAF_SOON_S or (ca_s is not None and ca_s < CA_SOON_S):
+    elif trouble or leaf_s < LEAF_SOON_S or (ca_s is not None and ca_s < CA_SOON_S):
         level = Level.ATTENTION
     return answer(level, f"certificate {expiry(leaf_s)}", *facts)
 

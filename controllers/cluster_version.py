@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from controllers import requirements
 from controllers.requirements import Requirement
-from controllers.runtime.errors import ApiError
+from controllers.runtime.errors import ApiError, UndecodableAnswer
 from controllers.runtime.resource import Json
 from webhook.clock import Clock, Deadline
 from webhook.logs import get_log
@@ -35,6 +35,9 @@ class Api(Protocol):
     def get(self, path: str, *, timeout_s: float | None = None) -> Json:
         """The object at *path*."""
 
+    def close(self) -> None:
+        """Close the idle connections."""
+
 
 class ClusterVersion:
     """The version, once it is known."""
@@ -45,6 +48,7 @@ class ClusterVersion:
         self._wanted = wanted
         self._clock = clock
         self._stopping = threading.Event()
+        self._puzzled = False  # whether it was told that an answer is none
         self._known: tuple[str, Minor] | None = None  # replaced as one value
         self._unmet = telemetry.gauge(
             "gatehouse_kubernetes_too_old",
@@ -98,11 +102,16 @@ class ClusterVersion:
         try:
             answer = self._api.get("/version", timeout_s=TIMEOUT_S)
         except ApiError as error:
+            if isinstance(error, UndecodableAnswer) and not self._puzzled:
+                self._puzzled = True
+                log.warning("the API server's version cannot be read, it is asked again", why=error)
             if error.retriable:
                 log.debug("the API server does not say its version", why=error)
                 return False
             log.info("the API server does not say its version, so nothing is known of what it is too old for", why=error)
             return True
+        # Nothing else asks so early: a connection that lies idle until the first live read may be dead by then.
+        self._api.close()
         self._tell(*requirements.read_version(answer))
         return True
 

@@ -96,7 +96,7 @@ def _services(section: Any) -> list[str]:
     columns = ("path", "ready", "rate", "p50", "p99", "refused", "undecided")
     lines = _table("service", {name: _service_row(row) for name, row in section.items()}, columns)
     for name, row in section.items():
-        lines += [f"  {name} waits: {why}" for why in row.get("waitsFor", ())]
+        lines += [f"  {name} waits: {why}" for why in row.get("waitsFor", ()) if row.get("on") is not False]
         for done, key in (("refused", "lastRefusal"), ("did not decide", "lastFailure")):
             if (last := row.get(key)) is not None:
                 last = {key: text.replace("\n", " ") for key, text in last.items()}  # one fact, one line
@@ -108,6 +108,8 @@ def _services(section: Any) -> list[str]:
 
 
 def _service_row(row: Json) -> Json:
+    if row.get("on") is False:
+        return {"path": row["path"], "ready": "off"}
     if "perSecond" not in row:
         return row
     shown = {"rate": rate(row["perSecond"]), "p50": latency(row["p50Seconds"]), "p99": latency(row["p99Seconds"])}

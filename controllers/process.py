@@ -11,8 +11,8 @@
     events, elector      led controllers start when the lease is won (or at once, without an election)
 
 Stop, in reverse: led work ends, the lease is released → unready, and serve through webhook.shutdownDelay → 503 with
-Retry-After → listener closed, what is in flight ends → caches → metrics and probes. The first SIGTERM or SIGINT begins it,
-a second one ends the process at once. Main thread only.
+Retry-After → listener closed, what is in flight ends → caches → metrics and probes. The first SIGTERM, SIGINT or SIGHUP
+begins it, a second one ends the process at once. Main thread only.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import sys
 import threading
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -124,7 +125,7 @@ class Process:
         self._probes = self._make_probes()
         self._heap = Heap(lambda: all(cache["synced"] for cache in self.facts.caches().values()), clock)
         leave_within_s = LEAVE_WITHIN_S + config.webhook.shutdown_delay_s
-        self.supervisor = Supervisor(self._parts(), clock, leave_within_s, self._heap.look)
+        self.supervisor = Supervisor(self._parts(), clock, leave_within_s, self._look)
 
     def addresses(self) -> dict[str, str]:
         """The addresses in use, by server, and the CA of a certificate made at start (base64 of PEM)."""
@@ -195,13 +196,19 @@ class Process:
         errors, waits = (deletions.errors(), deletions.waits()) if deletions else ({}, {})
         return overview(self.facts.databases_known(), errors, waits, self._clock.wall_s())
 
+    def _look(self) -> None:
+        self._heap.look()
+        self.gate.shared.look()
+
     def _address_caches(self) -> AddressCaches | None:
         return self.facts.addresses if isinstance(self.facts, WatchedFacts) else None
 
     def _apart(self) -> Mapping[str, Mapping[str, Check]]:
         """What a service waits for that must not put the others out of service: what needs CRDs, and a leader at work."""
         caches = self._address_caches()
-        return {} if caches is None else {"pod-ip": {"addresses": caches.why_not_ready}}
+        shared = self.gate.shared
+        late: dict[str, Mapping[str, Check]] = {name: {"in-time": partial(shared.why_late, name)} for name in shared.names()}
+        return late if caches is None else {**late, "pod-ip": {"addresses": caches.why_not_ready}}
 
     def _addresses_section(self) -> Json | None:
         caches = self._address_caches()

@@ -15,9 +15,9 @@ from typing import Final
 import attrs
 
 from controllers.config.document import Configuration
-from webhook.objects.meta import Json
 from webhook.objects.versions import Minor, minor_of
 
+MOST_CHARACTERS: Final = 64  # of a version; the longest that is known has 30
 TESTED: Final[tuple[Minor, Minor]] = ((1, 34), (1, 37))  # every release from the first to the last
 
 
@@ -62,13 +62,14 @@ def wanted(config: Configuration) -> list[Requirement]:
     return found
 
 
-def read_version(answer: Json) -> tuple[str, Minor]:
+def read_version(answer: object) -> tuple[str, Minor]:
     """The version as the API server's /version writes it, and as numbers; (0, 0) when no number can be read.
 
-    Builds write what they like: gitVersion "v1.34.2-eks-1a2b3c", minor "33+".
+    Builds write what they like: gitVersion "v1.34.2-eks-1a2b3c", minor "33+". It is cut to a length that fits into a line.
     """
-    parts = [answer.get(key) for key in ("gitVersion", "major", "minor")]
-    git, major, minor = (part if isinstance(part, str) else "" for part in parts)
+    told = answer if isinstance(answer, dict) else {}
+    parts = [told.get(key) for key in ("gitVersion", "major", "minor")]
+    git, major, minor = (part[:MOST_CHARACTERS] if isinstance(part, str) else "" for part in parts)
     return git or f"{major}.{minor}".strip("."), minor_of(git) if minor_of(git) != (0, 0) else minor_of(f"{major}.{minor}")
 
 

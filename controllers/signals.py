@@ -1,4 +1,7 @@
-"""SIGTERM and SIGINT, as the process takes them: the first one is a wish, the second one an end. Main thread only."""
+"""SIGTERM, SIGINT and SIGHUP, as the process takes them: the first one is a wish, the second one an end. Main thread only.
+
+SIGHUP comes when the terminal goes (or the ssh connection); under nohup it is ignored, and stays so.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from types import FrameType
 
 from controllers.supervisor import Supervisor
 
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 SECOND_SIGNAL_CODE = 1
 # Ctrl-C and systemd reach each process of a group, and the launcher of the single binary passes its own on: that is one wish.
 SAME_SIGNAL_S = 0.5
@@ -20,7 +24,7 @@ SAME_SIGNAL_S = 0.5
 
 @contextmanager
 def signals(supervisor: Supervisor) -> Iterator[None]:
-    """SIGTERM and SIGINT stop *supervisor*; the second one ends the process at once, unless it comes within SAME_SIGNAL_S.
+    """Each of SIGNALS stops *supervisor*; the second one ends the process at once, unless it comes within SAME_SIGNAL_S.
 
     A handler runs in the main thread between any two of its instructions, perhaps while it holds the very lock that an Event
     would take. So it only leaves word in a queue whose `put` is reentrant; a thread passes it on.
@@ -42,7 +46,8 @@ def signals(supervisor: Supervisor) -> Iterator[None]:
 
     thread = threading.Thread(target=pass_on, name="signals", daemon=True)
     thread.start()
-    before = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
+    taken = [number for number in SIGNALS if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, handle) for number in taken}
     try:
         yield
     finally:

@@ -53,6 +53,7 @@ def services(
     return {
         one.service.name: {
             "path": one.service.path,
+            "on": bool(one.takes),  # what no registration sends a review to is switched off
             "ready": not (waits := waits_for(one)),
             "waitsFor": waits,
             **traffic.get(one.service.name, {}),

@@ -13,6 +13,7 @@ import os
 import shutil
 import signal
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,7 @@ from typing import Final
 PR_SET_PDEATHSIG: Final = 1  # prctl(2)
 HELD: Final = "held"  # locked as long as the process lives whose folder it is in
 PREFIX: Final = "_MEI"  # of the launcher's folders
+UNPACKED_WITHIN_S: Final = 3600.0  # takes a second; an hour is for a machine that was suspended
 
 
 def give_back_the_environment() -> None:
@@ -42,31 +44,74 @@ def end_with_the_launcher() -> None:
 def sweep(own: Path) -> int | None:
     """Delete the folders of processes that were killed, launcher and all; the lock on *own*, to be kept open.
 
-    Else each kill would leave 30 MiB in the pod's emptyDir until its limit evicts the pod. Folders of another user, or without
-    our lock (still being unpacked, or another program's), are left alone.
+    Else each kill would leave 36 MiB in the pod's emptyDir until its limit evicts the pod. Folders of another user, of a living
+    process, being unpacked, or of another program are left alone.
     """
-    try:
-        lock = os.open(own / HELD, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        fcntl.flock(lock, fcntl.LOCK_SH)
-    except OSError:
-        return None
+    lock = hold(own)
     for folder in own.parent.glob(f"{PREFIX}*"):
         if folder != own and not folder.is_symlink():
             with suppress(OSError):
-                _delete_if_dead(folder)
+                _delete_if_dead(folder, own)
     return lock
 
 
-def _delete_if_dead(folder: Path) -> None:
-    """Raises OSError when somebody holds *folder* or it is not ours."""
-    if folder.stat().st_uid != os.geteuid():
+def hold(own: Path) -> int | None:
+    """Mark *own* as that of a living process: the lock, to be kept open; None where nothing can be written."""
+    unnamed = own / f"{HELD}.new"
+    try:
+        lock = os.open(unnamed, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        os.write(lock, _name_of(os.getppid()).encode())
+        unnamed.rename(own / HELD)  # whoever sees the name finds it locked
+    except OSError:
+        return None
+    return lock
+
+
+def _delete_if_dead(folder: Path, own: Path) -> None:
+    """Raises OSError when somebody holds *folder*."""
+    found = folder.stat()
+    if found.st_uid != os.geteuid():
         return
-    lock = os.open(folder / HELD, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        lock = os.open(folder / HELD, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        # Killed while it unpacked, unless it still does so, could not write the mark, or is another program's.
+        if time.time() - found.st_mtime > UNPACKED_WITHIN_S and _is_like(folder, own) and not _is_mapped(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+        return
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder, ignore_errors=True)
+        launcher = os.read(lock, 64).decode()
+        if not launcher or _name_of(int(launcher.split()[0])) != launcher:  # else it is just about to delete it itself
+            shutil.rmtree(folder, ignore_errors=True)
+    except ValueError:  # not written by us
+        pass
     finally:
         os.close(lock)
+
+
+def _name_of(pid: int) -> str:
+    """A process so that its successor with the same number is another one; "" when there is none. Source: proc_pid_stat(5)."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return f"{pid} {fields[19]}" if fields[0] not in "ZX" else ""
+
+
+def _is_like(folder: Path, own: Path) -> bool:
+    """Whether all that is in *folder* is in *own* too: what a launcher of ours has unpacked, or a part of it."""
+    return all((own / path.relative_to(folder)).exists() for path in folder.rglob("*") if path.name != f"{HELD}.new")
+
+
+def _is_mapped(folder: Path) -> bool:
+    """Whether a process runs libraries of *folder*. Those of other users cannot be read, and have folders of their own."""
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with suppress(OSError):
+            if f"{folder}/".encode() in maps.read_bytes():
+                return True
+    return False
 
 
 def main() -> int:

@@ -179,6 +179,7 @@ PURE = (
     "controllers.hearing.advice",
     "controllers.hearing.asking",
     "controllers.hearing.explainer",
+    "controllers.hearing.fitting",
     "controllers.hearing.kinds",
     "controllers.hearing.questions",
     "controllers.hearing.reports",

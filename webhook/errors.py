@@ -18,7 +18,8 @@ caller gets a non-2xx status and its failurePolicy rules. Statuses are HTTP's ow
     |-- Unavailable             503    draining, or a cache is not synced; retry elsewhere
     `-- DeadlineExceeded        504    the caller's time is used up
 
-PluginError stands beside them: it is found before anything starts.
+PluginError stands beside them: it is found before anything starts. So does RuleFailed, a plug-in's fault, answered with 500.
+Interrupted is raised by a command's own handlers of signals, never by a server's.
 """
 
 from __future__ import annotations
@@ -26,8 +27,25 @@ from __future__ import annotations
 from typing import ClassVar
 
 
+class Interrupted(KeyboardInterrupt):
+    """SIGINT or SIGTERM ends a command, whatever the main thread is at: a rule that hangs does not answer by it."""
+
+    def __init__(self, number: int) -> None:
+        self.code = 128 + number  # as a shell says of a process that a signal ended
+        super().__init__(number)
+
+
 class PluginError(Exception):
     """Somebody else's rule or controller cannot be used: the process does not start with it. Names package and entry point."""
+
+
+class RuleFailed(Exception):
+    """A rule of somebody else's raised: 500, with its traceback (the cause) in the log. Safe to show: nothing of the object."""
+
+    def __init__(self, origin: str, kind: str, place: str) -> None:
+        """origin: whose it is. kind: of what it raised. place: "file.py:12" in its own code, "" when unknown."""
+        self.place = place
+        super().__init__(f"{origin} failed: {kind}{f' at {place}' if place else ''}")
 
 
 class AdmissionError(Exception):

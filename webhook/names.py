@@ -211,3 +211,4 @@ class Reason(StrEnum):
     SECRET_RESTORED = "SecretRestored"  # it was deleted or broken, and is there again
     CA_BUNDLE_WRITTEN = "CaBundleWritten"  # into a webhook configuration
     CA_BUNDLE_CONTESTED = "CaBundleContested"  # somebody else keeps changing it
+    CERTIFICATE_NOT_KEPT = "CertificateNotKept"  # its Secret cannot be written, the message says why; it is tried again

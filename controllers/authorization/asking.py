@@ -15,6 +15,7 @@ import attrs
 
 from controllers.authorization.decision import Unusable
 from controllers.authorization.kept import Kept, V
+from controllers.authorization.sharing import Seats
 from controllers.runtime.errors import ApiError
 from webhook.clock import Clock, Deadline
 
@@ -55,7 +56,7 @@ class _Flight(Generic[V]):
 class Asking(Generic[V]):
     """Questions of one kind."""
 
-    def __init__(self, clock: Clock, seats: threading.Semaphore, *, kept: int, call_s: float) -> None:
+    def __init__(self, clock: Clock, seats: Seats, *, kept: int, call_s: float) -> None:
         """seats: how many questions may be open at once, shared by all kinds. kept: answers. call_s: of one question."""
         self._clock = clock
         self._seats = seats
@@ -64,8 +65,8 @@ class Asking(Generic[V]):
         self._kept: Kept[Answer[V] | _Failure] = Kept(kept)
         self._flights: dict[bytes, _Flight[V]] = {}
 
-    def ask(self, key: bytes, question: Callable[[float], Answer[V]], deadline: Deadline) -> V:
-        """The answer of *key*: a kept one, that of whoever asks it right now, or what *question*(seconds) says.
+    def ask(self, key: bytes, question: Callable[[float], Answer[V]], deadline: Deadline, party: bytes) -> V:
+        """The answer of *key*: a kept one, that of whoever asks it right now, or what *question*(seconds) says for *party*.
 
         *question* may raise ApiError, Unusable and Unanswered. Raises Unanswered.
         """
@@ -78,14 +79,14 @@ class Asking(Generic[V]):
             if flight is None:
                 flight = self._flights[key] = _Flight()
         if mine:
-            self._fly(key, flight, question, deadline)
+            self._fly(key, flight, lambda: self._seated(question, deadline, party))
         elif not self._clock.wait(flight.landed, deadline.remaining_s()):
             raise Unanswered("no answer in time")
         return _value(flight.answer)
 
-    def _fly(self, key: bytes, flight: _Flight[V], question: Callable[[float], Answer[V]], deadline: Deadline) -> None:
+    def _fly(self, key: bytes, flight: _Flight[V], seated: Callable[[], Answer[V] | _Failure]) -> None:
         try:
-            flight.answer = self._seated(question, deadline)
+            flight.answer = seated()
         finally:
             with self._lock:
                 del self._flights[key]
@@ -93,12 +94,12 @@ class Asking(Generic[V]):
                     self._kept.put(key, flight.answer, self._clock.monotonic_s() + flight.answer.kept_s)
             flight.landed.set()
 
-    def _seated(self, question: Callable[[float], Answer[V]], deadline: Deadline) -> Answer[V] | _Failure:
+    def _seated(self, question: Callable[[float], Answer[V]], deadline: Deadline, party: bytes) -> Answer[V] | _Failure:
         left_s = min(self._call_s, deadline.remaining_s())
         if left_s <= 0:
             return _Failure("no time left")
         # What the questions of others cause says nothing of this key: nothing of it is kept.
-        if not self._seats.acquire(blocking=False):
+        if not self._seats.take(party):
             return _Failure("too many questions at once")
         try:
             return question(left_s)
@@ -109,7 +110,7 @@ class Asking(Generic[V]):
         except Unusable as error:
             return _Failure(str(error), None, KEPT_FAILURE_S)
         finally:
-            self._seats.release()
+            self._seats.give_back(party)
 
 
 def _value(answer: Answer[V] | _Failure) -> V:

@@ -19,6 +19,8 @@ ACCESS_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 # HEAD answers less than GET, and whoever may read may ask how much there is.
 VERBS: Final = {"GET": "get", "HEAD": "get", "POST": "post"}  # POST: /explain alone
 
+PAGES: Final = frozenset(("/metrics", "/status", "/statusz", "/explain"))  # of the metrics port; nobody is asked about others
+
 # RFC 6750, section 2.1. A ServiceAccount's token is about 1 KiB, one of an OIDC provider with many groups a few of them.
 _BEARER: Final = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]{1,16384}={0,2})")
 

@@ -1,7 +1,7 @@
 """The WSGI application around the pages of the metrics port: only whom the cluster allows comes through.
 
-Every path is asked for, known or not. What passes carries AUTHORIZED in its environ; a page that is else for loopback only
-may be shown then. Any thread.
+No path is there but PAGES, and nobody is asked about another: else callers would choose how much is asked. What passes carries
+AUTHORIZED in its environ; a page that is else for loopback only may be shown then. Any thread.
 Source: PEP 3333; RFC 6750, section 3 (WWW-Authenticate); RFC 9110 (405, 503, Retry-After).
 """
 
@@ -11,7 +11,7 @@ import ipaddress
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, Protocol
 
-from controllers.authorization.decision import VERBS, Outcome, Verdict
+from controllers.authorization.decision import PAGES, VERBS, Outcome, Verdict
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -23,8 +23,8 @@ _REALM: Final = 'Bearer realm="gatehouse"'
 class Judge(Protocol):
     """Decides. `authorizer.Authorizer` is one."""
 
-    def judge(self, header: str, verb: str, path: str) -> Verdict:
-        """May whoever sends the Authorization *header* *verb* the URL *path*?"""
+    def judge(self, header: str, verb: str, path: str, peer: str) -> Verdict:
+        """May whoever sends the Authorization *header* from the address *peer* *verb* the URL *path*?"""
 
 
 def guarded(pages: WSGIApplication, judge: Judge, *, trust_loopback: bool) -> WSGIApplication:
@@ -38,7 +38,9 @@ def guarded(pages: WSGIApplication, judge: Judge, *, trust_loopback: bool) -> WS
         if not header and trust_loopback and is_loopback(environ.get("REMOTE_ADDR", "")):
             return pages(environ, start_response)
         path = environ.get("PATH_INFO") or "/"
-        verdict = judge.judge(header, verb, path)
+        if header and path not in PAGES:
+            return _refuse(environ, start_response, "404 Not Found", f"have {', '.join(sorted(PAGES))}")
+        verdict = judge.judge(header, verb, path, environ.get("REMOTE_ADDR", ""))
         if verdict.outcome is Outcome.ALLOWED:
             environ[AUTHORIZED] = verdict.user
             return pages(environ, start_response)

@@ -39,6 +39,7 @@ class FollowedCertificate:
         self._clock = clock
         self._first: Held | None = None
         self._adopted: AdoptedPair | None = None
+        self._trouble = ""  # replaced by the leader's worker
         wanted = what.wanted
         self.caches = CertificateCaches(
             client,
@@ -73,7 +74,7 @@ class FollowedCertificate:
         wanted, files = self._what.wanted, self._what.files
         held = self.caches.held if files is None else lambda: _read(files)
         ours = wanted if wanted is not None and wanted.ours else None
-        return Certificate(self.caches, held, self.serving, ours, polled=files is not None)
+        return Certificate(self.caches, held, self.serving, ours, polled=files is not None, told=self._note_trouble)
 
     def serving(self) -> Held | None:
         """What this replica serves; None before it does."""
@@ -100,10 +101,14 @@ class FollowedCertificate:
         return {
             "secret": wanted.key if wanted else None,
             "authorities": len(held.authorities) if held else None,
+            "trouble": self._trouble or None,
             "trusted": None
             if held is None or not held.authorities or configurations is None
             else {known.kind: known.trusts(held.authorities[0]) for known in configurations},
         }
+
+    def _note_trouble(self, why: str) -> None:
+        self._trouble = why
 
 
 def _read(files: Files) -> Held | None:

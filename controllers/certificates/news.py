@@ -55,6 +55,13 @@ class News:
             warning=next_wait_s > 0,
         )
 
+    def not_kept(self, namespace: str, name: str, why: str) -> None:
+        """The Secret cannot be written. Its Event is a series as long as that lasts; the controller logs each try."""
+        regarding = Reference("Secret", name, namespace)
+        note = f"the certificate cannot be renewed: {why}"
+        reason = Reason.CERTIFICATE_NOT_KEPT.value
+        self._announcer.record(regarding, reason=reason, action="WriteSecret", note=note, warning=True)
+
     def bundle_left_alone(self, why: str) -> None:
         """No caBundle is written; "" = it is, again. Said once each time that it changes."""
         if why and why != self._said:

@@ -22,7 +22,7 @@ from controllers.certificates.plan import LOOK_AGAIN_S, Held, Seen, decide
 from controllers.certificates.reading import CertificateCaches
 from controllers.certificates.wanted import Wanted
 from controllers.runtime.damper import Damper
-from controllers.runtime.errors import ApiError, NotFound
+from controllers.runtime.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
 from controllers.runtime.freshness import OwnWrites
 from controllers.runtime.reconcile import Context, Key, Outcome, RequeueAfter
 from controllers.runtime.resource import Json
@@ -55,6 +55,7 @@ class Certificate:
     serving: Callable[[], Held | None]  # what this replica serves
     ours: Wanted | None  # the Secret that we write; None: somebody else makes the certificate
     polled: bool = False  # whether nobody announces a change of it
+    told: Callable[[str], None] = lambda why: None  # why it cannot be renewed, each time that this changes; "" = it can
 
 
 class Certificates:
@@ -69,6 +70,7 @@ class Certificates:
         self._news = news
         self._clock = clock
         self._damper = Damper(telemetry, clock, "gatehouse_ca_bundle_repairs_damped")
+        self._said = ""  # why the Secret cannot be written
         self._trusted: tuple[Authority, float] | None = None  # the newest CA, and since when all trust it (monotonic)
 
     def __call__(self, key: Key, context: Context, /) -> Outcome:
@@ -78,8 +80,11 @@ class Certificates:
         if self._certificate.ours is not None:
             try:
                 held, wait_s = self._keep(key, self._certificate.ours, held, configurations, context)
+                self._tell("")
             except ApiError as error:
                 failure = error  # of the Secret; the configurations may be mended all the same
+                if not isinstance(error, Conflict | AlreadyExists):  # a lost race says nothing of the next try
+                    self._tell(_why(error, held), None if error.retriable else self._certificate.ours)
         if configurations is None:
             wait_s = min(wait_s, UNKNOWN_POLL_S)
         elif held is not None:
@@ -93,8 +98,18 @@ class Certificates:
         """Forget what was seen and done: this replica does not lead any more."""
         self._trusted = None
         self._damper.clear()
+        self._said = ""
+        self._certificate.told("")
 
     # -- inside
+
+    def _tell(self, why: str, announced: Wanted | None = None) -> None:
+        """Let the status say *why* nothing can be renewed, and an Event about the Secret *announced*."""
+        if why != self._said:
+            self._said = why
+            self._certificate.told(why)
+        if announced is not None:
+            self._news.not_kept(announced.namespace, announced.name, why)
 
     def _keep(
         self, key: Key, ours: Wanted, held: Held | None, configurations: tuple[Configuration, ...] | None, context: Context
@@ -154,3 +169,9 @@ class Certificates:
         count = sum(operation["op"] == "add" for operation in operations)
         self._news.bundle_written(configuration, count, next_wait_s)
         return LOOK_AGAIN_S
+
+
+def _why(error: ApiError, held: Held | None) -> str:
+    if isinstance(error, Invalid) and held is not None:
+        return f"{error}; a Secret that is immutable cannot be changed: delete it, and it is made anew"
+    return str(error)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +33,9 @@ examples:
                      what is in a cluster; other ConfigMaps are passed over
   gatehouse check --strict -o json manifests/ | jq -r '.[].message'
 
+rules and controllers of plug-ins are imported and their settings read, but not built: that needs a cluster, as files for
+gatehouse review --local DIR
+
 exit codes: 0 fine, 1 faults (with --strict: also warnings), 2 wrong use
 """
 
@@ -47,11 +51,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check every file and print what is wrong; the exit code says whether anything is. Raises UsageError."""
-    names = [name for file in options.files for name in _expanded(file)]
+    names, unread = list[str](), list[Remark]()
+    for file in options.files:
+        for name, fault in _expanded(file):
+            if fault:
+                unread.append(Remark(name, 1, 1, "", fault))
+            else:
+                names.append(name)
     if options.config and not any(_is_same(options.config, name) for name in names):
         names.insert(0, options.config)
     config = next((name for name in names if options.config and _is_same(options.config, name)), "")
     report = check(((shown(name), read_source(name)) for name in names), options.namespace, shown(config))
+    remarks = tuple(sorted((*report.remarks, *unread)))
+    report = attrs.evolve(report, remarks=remarks, files=report.files + len(unread))
     if options.output == "json":
         print(json.dumps([_json(remark) for remark in report.remarks]))
     else:
@@ -59,10 +71,13 @@ def run(options: argparse.Namespace) -> int:
     return 1 if report.faults or (options.strict and report.warnings) else 0
 
 
-def _expanded(file: str) -> Iterator[str]:
-    """*file*, or the files below it that may hold objects, in the order of their paths; hidden ones are left out."""
+def _expanded(file: str) -> Iterator[tuple[str, str]]:
+    """*file*, or the files below it that may hold objects, in the order of their paths; hidden ones are left out.
+
+    With why one below a folder cannot be read, or "". A pipe that is named itself is meant: `check <(kubectl get …)`.
+    """
     if file == STDIN or not os.path.isdir(file):
-        yield file
+        yield file, ""
         return
     found = False
     for place, folders, names in os.walk(file):
@@ -70,9 +85,21 @@ def _expanded(file: str) -> Iterator[str]:
         for name in sorted(names):
             if not name.startswith(".") and name.lower().endswith(SUFFIXES):
                 found = True
-                yield str(Path(place, name))
+                path = Path(place, name)
+                yield str(path), _obstacle(path)
     if not found:
         raise UsageError(f"{file}: no file below it ends in {', '.join(SUFFIXES)}")
+
+
+def _obstacle(path: Path) -> str:
+    """Why *path* cannot be read; "" when it can. Reading a pipe would wait for ever, and a link may lead nowhere."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return "not a regular file"
+        path.open("rb").close()
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return ""
 
 
 def _is_same(one: str, other: str) -> bool:

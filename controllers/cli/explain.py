@@ -16,6 +16,7 @@ from controllers.cli.explain_sources import Source, source_of
 from controllers.cli.explain_targets import KINDS, Wanted
 from controllers.cli.offline import add_namespace_flag, add_offline_flags
 from controllers.cli.text import BOLD, GREEN, RED, YELLOW, painted, visible, wants_colour
+from controllers.cli.usage import UsageError
 from controllers.hearing.explainer import Explained, Query, Tone, Unknown
 from webhook.admission.review import User
 from webhook.errors import MalformedObject
@@ -31,7 +32,7 @@ examples:
                      the same of the live cluster, with your own kubeconfig; nothing is written
   gatehouse explain node edge-7 --from-replica
                      what a running replica believes: kubectl -n kube-system port-forward deploy/gatehouse 8080
-  gatehouse explain endpoint shop/web
+  gatehouse explain endpoint shop/web --local examples/edge-health
                      a Service's Endpoints and EndpointSlices, address by address
   gatehouse explain deployment shop/web --as jane --as-group developers
                      a workload of any kind, applied by somebody
@@ -51,7 +52,8 @@ _TONES: Final = {Tone.GOOD: GREEN, Tone.DOUBTFUL: YELLOW, Tone.BAD: RED}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's flags."""
-    parser.add_argument("what", choices=tuple(KINDS), metavar="KIND", help=f"one of {', '.join(KINDS)}")
+    # Kinds are written as in manifests, too: Deployment.
+    parser.add_argument("what", type=str.lower, choices=tuple(KINDS), metavar="KIND", help=f"one of {', '.join(KINDS)}")
     parser.add_argument(
         "targets",
         nargs="+",
@@ -75,12 +77,19 @@ def run(options: argparse.Namespace) -> int:
     wanted = Wanted(KINDS[options.what], options.what, options.namespace)
     user = User(options.user, tuple(options.as_group))
     with source_of(options, wanted) as source:
-        found = [query for target in options.targets for query in source.queries(target, user)]
-        code, noted = 0, set[str]()
+        code, noted, found = 0, set[str](), list[Query]()
+        faults = []
+        for target in options.targets:
+            try:
+                found += source.queries(target, user)
+            except UsageError as error:
+                faults.append(str(error))
         for index, query in enumerate(found):
             _note(source, noted)
             code = max(code, _tell(source, query, options.output, first=index == 0))
         _note(source, noted)
+        if faults:  # what is there has been explained
+            raise UsageError("\n".join(faults))
         return code
 
 

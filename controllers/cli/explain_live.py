@@ -71,7 +71,7 @@ class LiveSource:
         self._wanted = wanted
         self._notes: list[str] = []
         found = config if config is not None else self._installed()
-        self.settings = attrs.evolve(found.settings(), client_subjects=None, verify_patches=True)
+        self.settings = attrs.evolve(found.settings(), client_subjects=None, verify_patches=True, watch_rules=True)
         self._read: dict[str, list[Placed]] = {}  # by path and parameters: several objects share their collections
 
     def notes(self) -> Sequence[str]:

@@ -15,6 +15,7 @@ from typing import Any
 import attrs
 
 from controllers.cli.explain_targets import Wanted, in_file
+from controllers.cli.pages import NOT_OURS, is_html
 from controllers.cli.pages import Source as Pages
 from controllers.cli.status import FORWARD
 from controllers.cli.usage import Failed, UsageError
@@ -51,6 +52,8 @@ class ReplicaSource:
             raise Failed(f"{url}: {error or type(error).__name__}; {FORWARD}") from error
         if status == http.client.OK:
             return _answer(url, body)
+        if is_html(body):
+            raise Failed(f"{url}: {status} {phrase}: {NOT_OURS}; {FORWARD}")
         said = _message(body)
         if status == http.client.NOT_FOUND and said:
             raise Unknown(said)
@@ -88,8 +91,8 @@ def _answer(url: str, body: bytes) -> Explained:
     try:
         found = json.loads(body)
         return Explained(found["text"], found["explanation"], found["fine"], Tone(found["tone"]))
-    except (ValueError, KeyError, TypeError) as error:
-        raise Failed(f"{url}: is not the metrics port of a gatehouse process that can explain") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise Failed(f"{url}: {NOT_OURS}: its answer is no explanation; {FORWARD}") from error
 
 
 def _message(body: bytes) -> str:

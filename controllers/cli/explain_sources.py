@@ -23,9 +23,10 @@ from controllers.cli.explain_replica import ReplicaSource
 from controllers.cli.explain_targets import Wanted, in_file, in_folder
 from controllers.cli.offline import Offline, clock_of, offline
 from controllers.cli.usage import UsageError, configuration, no_cluster
-from controllers.hearing.explainer import Explained, Explainer, Query
+from controllers.hearing.explainer import Explained, Explainer, Query, address_of
 from controllers.runtime.errors import ClientConfigError
 from controllers.runtime.rest import RestClient
+from webhook.addresses.address import AddressError
 from webhook.admission.review import User
 from webhook.telemetry import Telemetry
 
@@ -76,6 +77,13 @@ def off_notes(wanted: Wanted, setup: Offline) -> Sequence[str]:
     return []
 
 
+def _check_address(target: str) -> None:
+    try:
+        address_of(target)
+    except AddressError as error:
+        raise UsageError(str(error)) from error
+
+
 @contextmanager
 def source_of(options: argparse.Namespace, wanted: Wanted) -> Iterator[Source]:
     """What the flags ask for; what is open is closed. Raises UsageError."""
@@ -85,6 +93,11 @@ def source_of(options: argparse.Namespace, wanted: Wanted) -> Iterator[Source]:
         raise UsageError(f"--local and {other}: facts come from files or from a cluster, choose one")
     if options.from_replica and (options.config or options.now):
         raise UsageError("--from-replica: the replica has its own configuration and clock: leave out --config and --now")
+    if "" in options.targets:
+        raise UsageError('"": a target is a name or a file, and this one is empty')
+    if wanted.kind == "address":
+        for target in options.targets:
+            _check_address(target)
     if options.from_replica:
         yield ReplicaSource(pages.source(options), options.kubeconfig or "", wanted)
         return

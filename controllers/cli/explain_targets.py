@@ -5,6 +5,7 @@ Errors: UsageError, with what to do. Reads files; one thread.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,10 +16,11 @@ import attrs
 from controllers.cli.offline import STDIN, read_source, shown
 from controllers.cli.usage import UsageError
 from controllers.hearing.explainer import Query
+from controllers.hearing.fitting import WORDS, is_of
 from controllers.local import SUFFIXES
 from webhook.admission.review import User
 from webhook.errors import MalformedObject
-from webhook.objects import databases, meta
+from webhook.objects import meta
 from webhook.objects.documents import DocumentError, objects, read_documents
 from webhook.objects.meta import Json
 from webhook.objects.workloads import WORKLOADS, workload_of
@@ -60,15 +62,6 @@ CLUSTER_SCOPED: Final = frozenset(
 )
 NAME: Final = re.compile(r"(?:([a-z0-9-]+)/)?([a-z0-9][a-z0-9.:-]*)")
 
-_WORDS: Final = {
-    "pod": "pod and no workload",
-    "workload": "workload",
-    "node": "Node",
-    "endpoint": "Endpoints and no EndpointSlice",
-    "databaseinstance": "DatabaseInstance",
-    "object": "object",
-}
-
 
 @attrs.frozen
 class Wanted:
@@ -81,13 +74,13 @@ class Wanted:
     @property
     def description(self) -> str:
         """For messages: "no Node"."""
-        return f"no {_WORDS[self.kind]}"
+        return f"no {WORDS[self.kind]}"
 
     def is_name(self, target: str) -> bool:
         """Whether *target* is a name and not a file."""
         if self.kind == "address":
             return True
-        return target != STDIN and not Path(target).exists() and not is_file_name(target) and bool(NAME.fullmatch(target))
+        return target != STDIN and not os.path.lexists(target) and not is_file_name(target) and bool(NAME.fullmatch(target))
 
     def key(self, target: str) -> tuple[str, str]:
         """Namespace and name that *target* means; the former is "" of a kind without namespaces."""
@@ -97,19 +90,10 @@ class Wanted:
 
     def takes(self, value: Json) -> bool:
         """Whether *value* is of the kind."""
-        version, kind = value.get("apiVersion"), value.get("kind")
-        match self.kind:
-            case "pod" | "workload":
-                workload = workload_of(value)
-                only = self.word if self.word not in ("pod", "workload") else ""
-                return workload is not None and only in ("", workload.kind.lower())
-            case "node":
-                return (version, kind) == ("v1", "Node")
-            case "endpoint":
-                return (version, kind) in (("v1", "Endpoints"), ("discovery.k8s.io/v1", "EndpointSlice"))
-            case "databaseinstance":
-                return (version, kind) == (databases.API_VERSION, databases.KIND)
-        return isinstance(version, str) and isinstance(kind, str)
+        workload = workload_of(value)
+        if workload is not None and self.kind == "workload" and self.word not in ("workload", workload.kind.lower()):
+            return False
+        return is_of(self.kind, value)
 
     def query(self, value: Json, where: str, user: User) -> Query:
         """The question about *value*."""

@@ -8,6 +8,7 @@ Source: kubectl.docs.kubernetes.io: kustomization file.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -17,12 +18,14 @@ import msgspec
 
 from webhook.admission import verify
 from webhook.admission.draft import Operation
-from webhook.names import PROJECT
-from webhook.objects.documents import read_documents
+from webhook.names import DOMAIN, PROJECT
+from webhook.objects.documents import read_documents, write_yaml
 from webhook.objects.meta import Json
 
 CONFIGURATION: Final = ("ConfigMap", PROJECT)  # the object that holds the process's configuration
 CONFIGURATION_KEY: Final = "configuration.yaml"
+#: annotation of the replicas' template, so that a changed configuration, which is read at start, rolls them
+CONFIGURATION_HASH: Final = f"{DOMAIN}/configuration-hash"
 WEBHOOKS: Final = frozenset({"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"})
 
 _KUSTOMIZATION: Final = "kustomization.yaml"
@@ -47,6 +50,13 @@ def installation(chosen: Iterable[str] = ()) -> list[Json]:
             raise KeyError(name)
         _add(found, _components().joinpath(name))
     return sorted(found.values(), key=lambda item: item["kind"] in WEBHOOKS)
+
+
+def follow_configuration(found: Iterable[Json]) -> None:
+    """Write a hash of the configuration into the template of the replicas in *found*, as manifests/install.sh does."""
+    items = {_id(item): item for item in found}
+    digest = hashlib.sha256(write_yaml(items[CONFIGURATION]).encode()).hexdigest()
+    items["Deployment", PROJECT]["spec"]["template"]["metadata"]["annotations"][CONFIGURATION_HASH] = digest
 
 
 def configured(names: Sequence[str]) -> list[str]:

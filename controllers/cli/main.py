@@ -1,6 +1,7 @@
 """The command line: `gatehouse COMMAND …`.
 
-Exit codes everywhere: 0 fine, 1 found problems, 2 wrong use. Answers go to standard output, everything else to standard error.
+Exit codes everywhere: 0 fine, 1 found problems, 2 wrong use; of `review` a refusal is an answer, no problem without --check.
+Answers go to standard output, everything else to standard error.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import logging
 import os
 import platform
+import signal
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -20,7 +22,7 @@ import attrs
 from controllers.cli.usage import Failed, UsageError
 from controllers.loading import undisturbed
 from controllers.version import version
-from webhook.errors import PluginError
+from webhook.errors import Interrupted, PluginError
 from webhook.logs import ROOT
 from webhook.names import PROJECT
 
@@ -68,7 +70,7 @@ start here:
   gatehouse review --local examples/edge-health --config examples/edge-health/gatehouse.yaml examples/edge-health/reviews/*.yaml
   gatehouse COMMAND --help
 
-exit codes: 0 fine, 1 found problems, 2 wrong use
+exit codes: 0 fine, 1 found problems (of review a refusal only with --check), 2 wrong use
 """
 
 
@@ -87,12 +89,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as ending:  # argparse: --help or wrong use, already said
         return ending.code if isinstance(ending.code, int) else WRONG_USE
     except (UsageError, PluginError) as error:
-        print("\n".join(f"{PROJECT}: {line}" for line in str(error).splitlines()), file=sys.stderr)
+        _complain(error)
         return WRONG_USE
     except Failed as error:
-        from controllers.cli.text import visible  # what a server says must not steer the terminal
-
-        print("\n".join(f"{PROJECT}: {line}" for line in visible(str(error)).splitlines()), file=sys.stderr)
+        _complain(error)
         return PROBLEMS
     except BrokenPipeError:
         # The reader (`| head`) has enough; nothing more may be written, not even by the interpreter when it ends.
@@ -101,9 +101,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:  # a full disk behind standard output; files that the user named are UsageErrors
         print(f"{PROJECT}: {error}", file=sys.stderr)
         return PROBLEMS
-    except KeyboardInterrupt:
-        return 130  # as a shell says of a process that SIGINT ended
+    except KeyboardInterrupt as ending:
+        return (ending if isinstance(ending, Interrupted) else Interrupted(signal.SIGINT)).code
     return code
+
+
+def _complain(error: Exception) -> None:
+    """Each line of *error* on standard error: names of files and what a server says must not steer the terminal."""
+    from controllers.cli.text import visible
+
+    print("\n".join(f"{PROJECT}: {line}" for line in visible(str(error)).splitlines()), file=sys.stderr)
 
 
 def _open_standard_streams() -> None:
@@ -140,8 +147,10 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose faults say where the examples are. Those of the commands are of this class, too."""
 
     def error(self, message: str) -> NoReturn:
+        from controllers.cli.text import visible
+
         self.print_usage(sys.stderr)
-        self.exit(WRONG_USE, f"{self.prog}: error: {message}\n{self.prog} --help has examples\n")
+        self.exit(WRONG_USE, f"{self.prog}: error: {visible(message)}\n{self.prog} --help has examples\n")
 
 
 def _loaded(module: str) -> Any:

@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from controllers.cli.installation import CONFIGURATION, CONFIGURATION_KEY, WEBHOOKS, configured, installation, overlays
+from controllers.cli.installation import (
+    CONFIGURATION,
+    CONFIGURATION_KEY,
+    WEBHOOKS,
+    configured,
+    follow_configuration,
+    installation,
+    overlays,
+)
 from controllers.cli.usage import UsageError, configuration
 from controllers.config.document import DEFAULT_HOME
 from controllers.config.flags import add_config_flag
@@ -123,6 +131,7 @@ def _installation(options: argparse.Namespace) -> list[Json]:
                 item["webhooks"] = registered[item["kind"]]
         # Before the webhooks, which come last.
         found[-len(WEBHOOKS) : -len(WEBHOOKS)] = _rights(options)
+    follow_configuration(found)
     if options.image is not None:
         if not IMAGE.fullmatch(options.image):
             raise UsageError(f"--image {options.image}: is no reference of an image")

@@ -6,12 +6,18 @@ Used by `review`, `inject`, `check` and `explain`. Errors: UsageError, with what
 from __future__ import annotations
 
 import argparse
+import errno
+import logging
 import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import attrs
 
+from controllers.cli.text import visible
 from controllers.cli.usage import UsageError, configuration
 from controllers.config.document import Configuration
 from controllers.config.flags import add_config_flag
@@ -24,6 +30,7 @@ from webhook.admission.service import BoundService, Context
 from webhook.admission.settings import Settings
 from webhook.clock import Clock, Deadline, SystemClock
 from webhook.cluster import Cluster
+from webhook.logs import ROOT
 from webhook.objects.meta import parse_time_s
 from webhook.telemetry import Telemetry
 
@@ -88,7 +95,7 @@ def offline(options: argparse.Namespace) -> Offline:
     """The cluster, the configuration and the clock that the flags ask for. Raises UsageError with every fault."""
     config = configuration(options)
     # Who calls is proved to the server by TLS; here the operator is the caller.
-    settings = attrs.evolve(config.settings(), client_subjects=None, verify_patches=True)
+    settings = attrs.evolve(config.settings(), client_subjects=None, verify_patches=True, watch_rules=True)
     clock = clock_of(options.now)
     if options.local == "":
         raise UsageError('--local "": no such folder')
@@ -102,6 +109,24 @@ def offline(options: argparse.Namespace) -> Offline:
     return Offline(config, settings, attrs.evolve(facts.cluster, addresses=addresses), clock, addresses)
 
 
+@contextmanager
+def tracebacks() -> Iterator[None]:
+    """Print the traceback of what a rule raises on standard error, as the server has it in its log."""
+    handler = _Tracebacks()
+    logger = logging.getLogger(f"{ROOT}.admission")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+class _Tracebacks(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.exc_info[1] is not None:
+            print(visible("".join(traceback.format_exception(record.exc_info[1]))), file=sys.stderr, end="")
+
+
 def read_source(file: str) -> bytes:
     """What *file* holds, standard input for "-". Raises UsageError when it cannot be read."""
     if file == STDIN:
@@ -109,7 +134,10 @@ def read_source(file: str) -> bytes:
     try:
         return Path(file).read_bytes()
     except OSError as error:
-        raise UsageError(f"{file}: cannot be read: {error.strerror}") from error
+        if not file:
+            raise UsageError('"": expected the name of a file, and this one is empty') from error
+        why = "a loop of symbolic links" if error.errno == errno.ELOOP else error.strerror
+        raise UsageError(f"{file}: cannot be read: {why}") from error
 
 
 def shown(file: str) -> str:

@@ -7,20 +7,26 @@ from __future__ import annotations
 
 import argparse
 import http.client
+import io
 import ipaddress
 import json
 import re
 import socket
 import ssl
+import time
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
 from controllers.cli.usage import UsageError
 
-TIMEOUT_S: Final = 10.0
-MOST_BYTES: Final = 256 * 2**20
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+TIMEOUT_S: Final = 10.0  # of the whole answer: one that comes byte by byte would never run out of time
+MOST_BYTES: Final = 16 * 2**20  # /statusz lists at most some hundred rows of each kind
+NOT_OURS: Final = "not Gatehouse's metrics port"
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9._-]+)?\]")
 
 
@@ -43,24 +49,37 @@ class Source:
         """The page at *path*. Raises OSError or ValueError saying why there is none."""
         status, phrase, body = self.ask("GET", path)
         if status != 200:
-            said = body[:200].decode("utf-8", "replace").strip()
+            said = NOT_OURS if is_html(body) else body[:200].decode("utf-8", "replace").strip()
             raise ValueError(f"{status} {phrase}{f': {said}' if said else ''}")
-        return json.loads(body)
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{NOT_OURS}: its answer is {'a web page' if is_html(body) else 'no JSON'}") from error
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, str, bytes]:
         """Status, phrase and body of the answer; *body* is JSON. Raises OSError or ValueError saying why there is none."""
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         headers |= {"Content-Type": "application/json"} if body is not None else {}
+        end_s = time.monotonic() + TIMEOUT_S
         connection = http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_S)
-        try:
-            connection.sock = self._connect()
-            connection.request(method, path, body, headers)
-            answer = connection.getresponse()
-            return answer.status, answer.reason, answer.read(MOST_BYTES)
-        except http.client.HTTPException as error:
-            raise ValueError(str(error) or type(error).__name__) from error
-        finally:
-            connection.close()
+        with self._connect() as sock:
+            timed: Any = _Timed(sock, end_s)
+            connection.sock = timed
+            try:
+                connection.request(method, path, body, headers)
+                answer = connection.getresponse()
+                content = answer.read(MOST_BYTES + 1)
+            except TimeoutError as error:
+                raise TimeoutError(f"no whole answer within {TIMEOUT_S:g} s") from error
+            except ConnectionError:
+                raise
+            except http.client.HTTPException as error:
+                raise ValueError(f"{NOT_OURS}: it does not speak HTTP ({type(error).__name__})") from error
+        if len(content) > MOST_BYTES:
+            raise ValueError(f"{NOT_OURS}: its answer is longer than {MOST_BYTES // 2**20} MiB")
+        if self.tls is None and answer.status == http.client.BAD_REQUEST and b"speaks HTTPS only" in content:
+            raise ValueError("this port speaks HTTPS only: add --tls")
+        return answer.status, answer.reason, content
 
     def _connect(self) -> socket.socket:
         sock = socket.create_connection((self.host, self.port), TIMEOUT_S)
@@ -71,6 +90,51 @@ class Source:
         except BaseException:
             sock.close()
             raise
+
+
+def is_html(body: bytes) -> bool:
+    """Whether *body* is a web page, or XML: no process of ours answers so where a command asks."""
+    return body.lstrip()[:1] == b"<"
+
+
+class _Timed:
+    """What `http.client` uses of a socket, with one end for everything that is read and written together."""
+
+    def __init__(self, sock: socket.socket, end_s: float) -> None:
+        self._sock, self._end_s = sock, end_s
+
+    def sendall(self, data: bytes) -> None:
+        """Send all of *data*. Raises TimeoutError."""
+        self._sock.settimeout(_left_s(self._end_s))
+        self._sock.sendall(data)
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        """The answer."""
+        return io.BufferedReader(_Reading(self._sock, self._end_s))
+
+    def close(self) -> None:
+        """Nothing: the answer may still be read, and who has opened the socket closes it."""
+
+
+class _Reading(io.RawIOBase):
+    """Reads until a moment."""
+
+    def __init__(self, sock: socket.socket, end_s: float) -> None:
+        self._sock, self._end_s = sock, end_s
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        self._sock.settimeout(_left_s(self._end_s))
+        return self._sock.recv_into(buffer)
+
+
+def _left_s(end_s: float) -> float:
+    left_s = end_s - time.monotonic()
+    if left_s <= 0.0:
+        raise TimeoutError
+    return left_s
 
 
 def add_arguments(parser: argparse._ActionsContainer) -> None:

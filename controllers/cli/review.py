@@ -1,6 +1,6 @@
 """`gatehouse review`: decides reviews from files, through the same gate as the server.
 
-Exit codes: 0 every review was answered, 1 one could not be decided, 2 wrong use.
+Exit codes: 0 every review was answered, 1 one could not be decided (with --check: also refused), 2 wrong use.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final
 import attrs
 import msgspec
 
-from controllers.cli.offline import add_offline_flags, offline, read_source, shown
+from controllers.cli.offline import add_offline_flags, offline, read_source, shown, tracebacks
 from controllers.cli.text import describe, subject, wants_colour
 from controllers.cli.usage import UsageError
 from webhook.admission.call import Call, Reply, failure
@@ -43,8 +43,11 @@ examples:
                      reviews from standard input: YAML documents, a List, or JSON values in a row
   gatehouse review --now 2026-11-29T10:00:00Z review.yaml
                      decide as if it were then, for votes that have aged since
+  gatehouse review --check --config gatehouse.yaml reviews/*.yaml
+                     in a pipeline: exit code 1 when a review is refused
 
-exit codes: 0 every review was answered, 1 one could not be decided, 2 wrong use
+exit codes: 0 every review was answered, allowed or refused; 1 one could not be decided (with --check: or was refused);
+2 wrong use
 """
 
 
@@ -55,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_offline_flags(parser)
     parser.add_argument("--path", metavar="PATH", help="the path that the reviews are sent to (default: each that takes them)")
+    parser.add_argument("--check", action="store_true", help="a refusal is a problem, too: exit code 1")
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="json: the answers, one per line")
 
 
@@ -64,17 +68,21 @@ def run(options: argparse.Namespace) -> int:
     paths = [path for bound in gate.services for path in (bound.service.path, *bound.service.aliases)]
     if options.path is not None and options.path not in paths:
         raise UsageError(f"--path {options.path}: no service there; have {', '.join(paths)}")
-    undecided = 0
+    problems = 0
     for file, source in [(file, read_source(file)) for file in options.files]:
         for asked in _reviews(file, source):
             for review, reply in _answers(gate, asked, options.path):
-                undecided += reply.status != 200
+                problems += reply.status != 200 or (options.check and not _is_allowed(reply))
                 if options.output == "json":
                     sys.stdout.buffer.write(reply.body + b"\n")
                     sys.stdout.buffer.flush()
                 else:
                     print(_text(review, reply, wants_colour(sys.stdout)), flush=True)
-    return 1 if undecided else 0
+    return 1 if problems else 0
+
+
+def _is_allowed(reply: Reply) -> bool:
+    return bool(msgspec.json.decode(reply.body).get("response", {}).get("allowed"))
 
 
 @attrs.frozen
@@ -133,7 +141,8 @@ def _answers(gate: Gate, review: _Review, path: str | None) -> Iterator[tuple[_R
         yield review, failure(BadRequest(f"{subject(review.value)}: no service takes that resource; --path sends it to one"))
     for each in paths:
         call = Call("POST", each, "", "application/json", review.body, SystemClock().monotonic_s())
-        reply = gate.answer(call)
+        with tracebacks():
+            reply = gate.answer(call)
         yield attrs.evolve(review, path=each if len(paths) > 1 else ""), reply
         answered = _answered(review, reply)
         if answered is None:

@@ -23,7 +23,7 @@ examples:
                      as the manifests start it
 
 One line of JSON on standard output says which addresses are in use, once all are.
-SIGTERM and SIGINT stop it, a second one at once.
+SIGTERM and SIGINT stop it, a second one at once; so does SIGHUP when its terminal goes, unless nohup has it ignored.
 exit codes: 0 stopped, 1 something failed, 2 wrong use
 """
 

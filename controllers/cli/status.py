@@ -35,10 +35,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         page = source.read_json("/statusz")
         if not isinstance(page, dict) or not isinstance(page.get("process"), dict):
-            raise ValueError("not the status page of a gatehouse process")
+            raise ValueError(f"{pages.NOT_OURS}: its answer is no status page")
     except (OSError, ValueError) as error:
         hint = f"; is it running there? {FORWARD}" if isinstance(error, OSError) else ""
-        print(f"{source.url('/statusz')}: {error or type(error).__name__}{hint}", file=sys.stderr)
+        print(visible(f"{source.url('/statusz')}: {error or type(error).__name__}{hint}"), file=sys.stderr)
         return 1
     # Names come from users' objects: they must not steer a terminal.
     print(json.dumps(page) if options.output == "json" else visible(describe(page)))

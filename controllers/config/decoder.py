@@ -248,11 +248,12 @@ def integer(*, at_least: int, at_most: int) -> Reader:
 
     @takes(f"whole number, {at_least} to {at_most}")
     def read(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int):
+        is_large = isinstance(value, float) and abs(value) >= 2**63  # more than 64 bits come as a float, as Go reads them
+        if isinstance(value, bool) or not (isinstance(value, int) or is_large):
             raise ValueError(f"must be a whole number, not {_shown(value)}")
-        if not at_least <= value <= at_most:
+        if is_large or not at_least <= value <= at_most:
             raise ValueError(f"must be from {at_least} to {at_most}, not {value}")
-        return value
+        return int(value)
 
     return read
 

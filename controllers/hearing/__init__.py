@@ -4,6 +4,7 @@
     sending     whether a registration brings such a review to a service
     asking      puts a question to every bound service, and keeps what each rule said
     reports     an object, its facts and the answers, as a value to show
+    fitting     which objects are of a kind
     kinds       what is known of a node, an endpoint, a DatabaseInstance beside the answers
     addresses   a fixed address, as `gatehouse ip show` has it
     advice      what can be done about each answer

@@ -22,7 +22,7 @@ from webhook.admission.draft import Operation
 from webhook.admission.service import Answer, BoundService, Context, Rule, Verdict
 from webhook.clock import Deadline
 from webhook.cluster import Cluster
-from webhook.errors import AdmissionError
+from webhook.errors import AdmissionError, RuleFailed
 from webhook.objects.meta import Json
 
 _ACTIONS: Final = {"add": ADDED, "remove": REMOVED, "replace": CHANGED}
@@ -141,6 +141,8 @@ def _heard(
         answer = bound.answer(question.request(copy.deepcopy(current)), context)
     except AdmissionError as error:
         return attrs.evolve(plain, why=str(error), is_decided=False), current
+    except RuleFailed as error:
+        return attrs.evolve(plain, why=f"{error}: {error.__cause__}", is_decided=False), current
     except Exception as error:  # a rule's fault, which the server answers with 500
         return attrs.evolve(plain, why=f"the rule failed: {type(error).__name__}: {error}", is_decided=False), current
     rules = {rule.name: rule for rule in bound.rules}

@@ -106,7 +106,7 @@ class Explainer:
         if self.seen is None:
             raise Unknown("fixed addresses are switched off here: features.podIP")
         try:
-            address = Address.from_name(query.name) if "-" in query.name else Address.parse(query.name)
+            address = address_of(query.name)
         except AddressError as error:
             raise Unknown(str(error)) from error
         return address_report(self.seen(address), panel.now_s, self.gate.settings.addresses, query.where)
@@ -136,6 +136,11 @@ class Explainer:
         is_fine = not whole.is_refused and whole.is_decided
         tone = Tone.BAD if not is_fine else Tone.DOUBTFUL if whole.findings or whole.bounds else Tone.GOOD
         return Explained(whole.to_text(), whole.to_json(), is_fine, tone)
+
+
+def address_of(name: str) -> Address:
+    """The address that *name* writes, as itself or as its reservation is called. Raises AddressError."""
+    return Address.from_name(name) if "-" in name else Address.parse(name)
 
 
 def _shown(report: Report) -> Explained:

@@ -79,7 +79,7 @@ def _node(asked: Asked, panel: Panel, votes: VotePolicy) -> Report:
     known = panel.cluster.nodes.get(facts.name)
     decided = guard(facts, votes, panel.now_s)
     answered = heard(questions.of_node(asked.object, format_time(panel.now_s)), panel)
-    verdict = _node_verdict(facts, decided, votes)
+    verdict = _node_verdict(facts, decided, votes) + _missing(answered)
     said = [*_node_facts(facts, decided, asked.object, votes)]
     if known is None:
         said.append(("cache", "has no such node"))
@@ -102,6 +102,12 @@ def _node(asked: Asked, panel: Panel, votes: VotePolicy) -> Report:
     }
     advice = advised(answered, votes, (decided.reason,))
     return Report("node", asked.subject, asked.where, verdict, tuple(said), details, None, answered, advice)
+
+
+def _missing(answered: Iterable[Answered]) -> str:
+    """That a service could not decide, behind a verdict that is about the object; "" when all could."""
+    missing = next((one.undecided for one in answered if one.undecided is not None), None)
+    return "" if missing is None else f"; NOT DECIDED by {missing.service}: {missing.why}"
 
 
 def _node_verdict(facts: NodeFacts, decided: Guard, votes: VotePolicy) -> str:
@@ -154,13 +160,18 @@ def _endpoint(asked: Asked, panel: Panel, votes: VotePolicy) -> Report:
         answer = ", ".join(one.reason for one in told) or "nobody is asked"
         rows.append((address.ip or "–", address.node or "–", address.pod or "–", "yes" if ready else "no", answer))
     answered = heard(questions.of_endpoints(asked.object, asked.namespace), panel)
-    verdict = f"{len(rows)} addresses, {ready_count} ready; if all were taken out of service now, {kept} would stay ready"
+    total = questions.address_count(asked.object)
+    cut = len(rows) < total
+    counted = f"but only the first {len(rows)} were asked about: {ready_count} of these" if cut else f"{ready_count}"
+    verdict = f"{total} addresses, {counted} ready; if all were taken out of service now, {kept} would stay ready" + _missing(
+        answered
+    )
     parts = Rows(
         "each address, if it were taken out of service now", ("address", "node", "pod", "ready", "answer"), tuple(rows)
     )
     silent = sorted({row[1] for row in rows if _is_silent(panel, row[1])})
     facts = (("silent nodes", ", ".join(silent) or "none of its addresses stands on one"),)
-    details = {"addresses": len(rows), "ready": ready_count, "kept": kept, "silentNodes": silent}
+    details = {"addresses": total, "asked": len(rows), "ready": ready_count, "kept": kept, "silentNodes": silent}
     advice = advised(answered, votes, reasons)
     return Report("endpoint", asked.subject, asked.where, verdict, facts, details, parts, answered, advice)
 
@@ -189,10 +200,7 @@ def _instance(asked: Asked, panel: Panel, votes: VotePolicy, memory: Memory | No
     if failure:
         facts.append(("last pass", f"FAILED: {failure}"))
     facts += [(f"status {kind}", text) for kind, text in _conditions(obj)]
-    verdict = "being deleted" if deleting else "protected" if protected else "not protected"
-    refusal = next((one.refusal for one in answered if one.refusal is not None), None)
-    if refusal is not None:
-        verdict = f"refused, {refusal[1].reason}: {refusal[1].message}"
+    verdict = _verdict(answered, "being deleted" if deleting else "protected" if protected else "not protected")
     details: dict[str, Any] = {
         "deletionPolicy": policy or None,
         "protected": protected,
@@ -218,11 +226,19 @@ def _conditions(obj: Json) -> Iterator[tuple[str, str]]:
 def _object(asked: Asked, panel: Panel, votes: VotePolicy) -> Report:
     resources = resources_of(asked.object, panel)
     answered = heard(questions.of_object(asked.object, resources, asked.namespace, asked.user), panel)
-    refusal = next((one.refusal for one in answered if one.refusal is not None), None)
-    verdict = "nothing would be refused" if refusal is None else f"refused, {refusal[1].reason}: {refusal[1].message}"
-    if not answered:
-        verdict = "no rule that is switched on looks at it"
+    nothing = "nothing would be refused" if answered else "no rule that is switched on looks at it"
+    verdict = _verdict(answered, nothing)
     return Report("object", asked.subject, asked.where, verdict, (), {}, None, answered, advised(answered, votes))
+
+
+def _verdict(answered: Iterable[Answered], otherwise: str) -> str:
+    """What comes first: a refusal, a service that could not decide, or *otherwise*."""
+    found = tuple(answered)
+    refusal = next((one.refusal for one in found if one.refusal is not None), None)
+    if refusal is not None:
+        return f"refused, {refusal[1].reason}: {refusal[1].message}"
+    missing = next((one.undecided for one in found if one.undecided is not None), None)
+    return otherwise if missing is None else f"not decided, {missing.service}: {missing.why}"
 
 
 def resources_of(obj: Json, panel: Panel) -> Sequence[GroupVersionResource]:

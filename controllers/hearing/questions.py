@@ -123,6 +123,17 @@ def of_addresses(obj: Json, namespace: str) -> Iterator[tuple[Json, bool, Questi
                 yield item, ready, next(of_endpoints(alone, namespace))
 
 
+def address_count(obj: Json) -> int:
+    """How many addresses `of_addresses` gives."""
+    if obj.get("kind") == "EndpointSlice":
+        return len(meta.objects(obj, "endpoints", ""))
+    return sum(
+        len(meta.objects(subset, key, f"subsets[{index}]"))
+        for index, subset in enumerate(meta.objects(obj, "subsets", ""))
+        for key in ("addresses", "notReadyAddresses")
+    )
+
+
 def of_pod(pod: Json, namespace: str, user: User) -> Iterator[Question]:
     """A pod is created by *user*, and, where it has been ready, the node controller says that it is not any more."""
     yield Question("when it is created", PODS, Operations.CREATE, user, copy.deepcopy(pod), namespace=namespace)

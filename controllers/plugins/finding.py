@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import traceback
 from importlib.metadata import EntryPoint, entry_points
-from types import TracebackType
 from typing import Any, Final
 
 import attrs
@@ -55,9 +54,8 @@ def load(group: str, name: str) -> tuple[Any, Origin]:
     try:
         return point.load(), origin
     except (Exception, SystemExit) as error:  # whatever a stranger's module does when it is imported
-        raise PluginError(
-            f"{origin}: cannot be imported: {type(error).__name__}: {error}{_place(error.__traceback__)}"
-        ) from error
+        told = error.msg if isinstance(error, SyntaxError) else error
+        raise PluginError(f"{origin}: cannot be imported: {type(error).__name__}: {told}{_place(error)}") from error
 
 
 def _origin(point: EntryPoint) -> Origin:
@@ -65,7 +63,9 @@ def _origin(point: EntryPoint) -> Origin:
     return Origin(point.name, dist.name if dist else "unknown", dist.version if dist else "?", point.value)
 
 
-def _place(trace: TracebackType | None) -> str:
+def _place(error: BaseException) -> str:
     """Where it was raised, "" when no file of the package was reached."""
-    frames = [frame for frame in traceback.extract_tb(trace) if not frame.filename.startswith("<frozen")]
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" ({error.filename}:{error.lineno})"  # its frames are those of the import: the file was never run
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<frozen")]
     return f" ({frames[-1].filename}:{frames[-1].lineno})" if len(frames) > 2 else ""

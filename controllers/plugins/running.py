@@ -65,15 +65,16 @@ class PluginControllers:
         leadership: Leadership,
     ) -> Controller:
         plugin = used.plugin
+        where = f"plugins.controllers.{used.origin.name}: {used.origin}"
         pairs = list(zip(used.watches, informers, strict=True))
         caches = {watch.resource.name: informer.store for watch, informer in pairs}
         given = Given(used.settings, api, caches, announcer, self._telemetry, self._clock)
         try:
             reconcile = plugin.build(given)
-        except Exception as error:
-            raise PluginError(f"{used.origin}: the controller cannot be built: {type(error).__name__}: {error}") from error
+        except (Exception, SystemExit) as error:
+            raise PluginError(f"{where}: the controller cannot be built: {type(error).__name__}: {error}") from error
         if not callable(reconcile):
-            raise PluginError(f"{used.origin}: build gave a {type(reconcile).__name__}, which cannot be called")
+            raise PluginError(f"{where}: build gave a {type(reconcile).__name__}, which cannot be called")
         return Controller(
             used.origin.name,
             contained(reconcile, str(used.origin)),

@@ -85,7 +85,7 @@ def watches_of(plugin: ControllerPlugin[Any], settings: Any, origin: str) -> tup
     """What *plugin* watches. *origin*: whose it is, for messages. Raises PluginError."""
     try:
         found = tuple(plugin.watches(settings) if callable(plugin.watches) else plugin.watches)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginError(f"{origin}: the watches cannot be made: {type(error).__name__}: {error}") from error
     if not found or not all(isinstance(one, Watch) for one in found):
         raise PluginError(f"{origin}: watches: expected one controllers.runtime.Watch or more, found {found!r}")

@@ -177,7 +177,11 @@ class Calico:
     def alive(self) -> bool:
         """Whether what has to run runs."""
         informers = self.informers()
-        return all(informer.alive() for informer in informers) if informers else self._thread.is_alive()
+        return (
+            all(informer.alive() for informer in informers)
+            if informers
+            else self._thread.ident is None or self._thread.is_alive()
+        )
 
     def synced(self) -> bool:
         """Whether it is known what Calico says, or that it is not there. Stays true when it comes later."""

@@ -286,8 +286,7 @@ class Elector:
         self._announce(before, "StopLeading", "stopped leading")
         if after.leaving:
             return  # led work has ended already
-        why = seen.error if isinstance(seen, NoAnswer) and seen.error else type(seen).__name__
-        log.warning("lease lost", lease=self._path, holder=after.record.holder, why=why)
+        log.warning("lease lost", lease=self._path, holder=after.record.holder, why=_why_lost(seen, after, self._contact.error))
         if not self._end_led_work(Deadline.after(LED_WORK_ENDS_WITHIN_S, self._clock)):
             raise LedWorkStuck(f"led work goes on {LED_WORK_ENDS_WITHIN_S:.0f} s after the lease was lost")
 
@@ -358,3 +357,21 @@ class Elector:
         uid = str(((state.lease or {}).get("metadata") or {}).get("uid") or "")
         lease = Reference("Lease", candidate.name, candidate.namespace, API_VERSION, uid)
         self._announcer.record(lease, reason="LeaderElection", action=action, note=f"{candidate.identity} {what}")
+
+
+def _why_lost(seen: Observation, after: State, last_error: str) -> str:
+    """Why who led does not any more. last_error: of the requests since the last one that was answered."""
+    match seen:
+        case NoAnswer(error) if error is not None:
+            return str(error) or type(error).__name__
+        case Missing():
+            return "the lease was deleted"
+        case Rejected():
+            return "somebody else wrote the lease"
+        case Seen() | Written() if not after.is_ours:
+            return "the lease names another holder" if after.record.holder else "the lease was released by somebody else"
+    return (
+        f"not renewed in time, last error: {last_error}"
+        if last_error
+        else "not renewed in time: the process was stopped or slow"
+    )

@@ -76,6 +76,11 @@ class LeaseContact:
             left_s=round(left_s),
         )
 
+    @property
+    def error(self) -> str:
+        """What has failed since the last answer; "" when nothing has."""
+        return self._error
+
     # -- called by anyone
 
     def status(self) -> Json:

@@ -159,8 +159,8 @@ class Reflector(Generic[F]):
         return not self._thread.is_alive()
 
     def alive(self) -> bool:
-        """Whether the thread runs."""
-        return self._thread is not None and self._thread.is_alive()
+        """Whether the thread runs, or has yet to begin: False when it has ended."""
+        return self._thread is None or self._thread.is_alive()
 
     def silence_s(self) -> float:
         """Seconds since the API server was last heard (an event, a bookmark, a page)."""

@@ -76,10 +76,13 @@ def services(section: Mapping[str, Json], now_s: float) -> Html:
 
 
 def _service(title: str, row: Json) -> tuple[Content, ...]:
+    path = html(title, small(code(row["path"])) if row["path"] != f"/{title}" else None)
+    if row.get("on") is False:
+        return path, badge(Level.OFF, "off"), None, None, None, None, None
     waits = row.get("waitsFor", ())
     state = badge(Level.OK, "ready") if row["ready"] else badge(Level.BAD, "not ready")
     return (
-        html(title, small(code(row["path"])) if row["path"] != f"/{title}" else None),
+        path,
         html(state, small("; ".join(waits)) if waits else None),
         rate(row["perSecond"]) if "perSecond" in row else None,
         latency(row["p50Seconds"]) if row.get("p50Seconds") is not None else None,

@@ -6,6 +6,7 @@ import base64
 import os
 import shlex
 import subprocess
+import tempfile
 import threading
 from pathlib import Path
 from types import TracebackType
@@ -38,6 +39,27 @@ def install(cluster: Cluster, what: str, folder: str, **environment: str) -> str
     """What `manifests/install.sh *what* *folder*` says. Raises AssertionError when it fails."""
     variables = {**os.environ, "KUBECTL": kubectl(cluster), **environment}
     return _output([str(ROOT / "manifests" / "install.sh"), what, str(ROOT / "manifests" / folder)], variables)
+
+
+def attempt(cluster: Cluster, what: str, folder: str, fault: str = "", **environment: str) -> tuple[int, str]:
+    """Exit code of `manifests/install.sh *what* *folder*` and what it says; kubectl fails at commands that match *fault*."""
+    with tempfile.TemporaryDirectory() as place:
+        failing = Path(place) / "kubectl"
+        case = f"case \"$*\" in {fault}) echo 'error: no answer' >&2; exit 1 ;; esac\n" if fault else ""
+        failing.write_text(f'#!/bin/sh\n{case}exec {kubectl(cluster)} "$@"\n')
+        failing.chmod(0o755)
+        argv = [str(ROOT / "manifests" / "install.sh"), what, str(ROOT / "manifests" / folder)]
+        variables = {**os.environ, "KUBECTL": str(failing), **environment}
+        done = subprocess.run(
+            argv, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120, check=False
+        )
+    return done.returncode, done.stdout
+
+
+def labelled(cluster: Cluster, kinds: str) -> set[str]:
+    """kind/name of what bears our label, of *kinds* as kubectl names them."""
+    argv = ("-n", "kube-system", "get", kinds, "-l", "app.kubernetes.io/name=gatehouse")
+    return set(run(cluster, *argv, "-o", 'jsonpath={range .items[*]}{.kind}/{.metadata.name}{" "}{end}').split())
 
 
 def registered(cluster: Cluster) -> list[Json]:

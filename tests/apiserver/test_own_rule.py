@@ -114,7 +114,8 @@ def test_a_rule_that_raises_is_answered_as_its_failure_policy_says_and_harms_no_
     assert "raises-fail.gatehouse.dev" in str(caught.value)
     assert stored["metadata"]["labels"]["team"] == "b"  # by the rule beside it
     assert gatehouse.is_ready()
-    assert "plug-in raises-fail (package faulty 0.1, entry point faulty:fail): SystemExit out of a decision" in gatehouse.log()
+    whose = "plug-in raises-fail (package faulty 0.1, entry point faulty:fail)"
+    assert f"{whose} failed: SystemExit at faulty.py:" in gatehouse.log()
 
 
 def test_a_bucket_goes_only_after_its_parts(gatehouse: Gatehouse, admin: Api) -> None:

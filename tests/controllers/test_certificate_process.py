@@ -98,21 +98,39 @@ def test_an_expired_certificate_makes_the_replica_unready(api: FakeApi, tmp_path
         assert served.get("healthProbe", "/healthz")[0] == 200
 
 
-def test_a_process_whose_secret_never_comes_can_be_stopped(api: FakeApi, tmp_path: Path) -> None:
+@contextmanager
+def waiting(api: FakeApi, folder: Path) -> Iterator[tuple[Process, list[int]]]:
+    """A process whose Secret never comes, and its exit code once it has been stopped."""
     certificate = {"source": "secret", "secretName": "gatehouse-tls"}
-    connection = {"clientConnection": {"kubeconfig": api.kubeconfig(tmp_path)}}
+    connection = {"clientConnection": {"kubeconfig": api.kubeconfig(folder)}}
     anywhere = {name: {"bindAddress": "127.0.0.1:0"} for name in ("metrics", "probes")}
     config = parse(json.dumps(json.loads(configured(certificate)) | connection | anywhere), "config.json")
-    process, codes = Process(Options(config), SystemClock()), []
+    codes: list[int] = []
+    process = Process(Options(config), SystemClock())
     main = threading.Thread(target=lambda: codes.append(process.supervisor.run()))
     main.start()
-    api.until(lambda: api.count("get", "/api/v1/namespaces/kube-system/secrets") > 1)
+    try:
+        api.until(lambda: api.count("get", "/api/v1/namespaces/kube-system/secrets") > 1)
+        yield process, codes
+    finally:
+        process.supervisor.request_stop()
+        main.join(READY_WITHIN_S)
 
-    process.supervisor.request_stop()
-    main.join(READY_WITHIN_S)
+
+def test_a_process_whose_secret_never_comes_can_be_stopped(api: FakeApi, tmp_path: Path) -> None:
+    with waiting(api, tmp_path) as (_, codes):
+        assert codes == []
 
     assert codes == [0]
     assert api.count("watch") == 0  # it had not come so far
+
+
+def test_a_process_that_waits_for_its_secret_is_alive(api: FakeApi, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    with waiting(api, tmp_path) as (process, _):
+        assert vars(process)["_probes"].answer("/healthz", "") == ("200 OK", "ok")
+
+    assert "check fails" not in caplog.text
 
 
 def test_somebody_elses_secret_is_served(api: FakeApi, tmp_path: Path) -> None:

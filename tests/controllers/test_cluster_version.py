@@ -81,6 +81,22 @@ def test_a_version_that_cannot_be_read_is_no_claim(scene: Scene, body: bytes, ca
     assert [record.levelname for record in caplog.records if "cannot be read" in record.getMessage()] == ["WARNING"]
 
 
+@pytest.mark.parametrize("body", [b"null", b"[]", b'"v1.37.2"', b"<html>"])
+def test_an_answer_that_is_no_version_at_all_is_told_once_and_asked_for_again(
+    scene: Scene, body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene.api.always("get", answers.body(body), "/version")
+    with running(scene):
+        for pause_s in (1.0, 2.0):
+            assert scene.clock.until_waiting() == [pause_s]
+            if pause_s == 2.0:
+                scene.api.always("get", answers.body(OLD), "/version")
+            scene.clock.advance(pause_s)
+
+        assert scene.known()["version"] == "v1.31.9-gke.100"
+    assert [record.levelname for record in caplog.records if "cannot be read" in record.getMessage()] == ["WARNING"]
+
+
 def test_it_is_asked_once(scene: Scene) -> None:
     scene.api.always("get", answers.body(b'{"gitVersion": "v1.36.0"}'), "/version")
     with running(scene):
@@ -121,9 +137,12 @@ def test_its_question_has_a_deadline() -> None:
             asked.append(timeout_s)
             return {"gitVersion": "v1.29.1"}
 
+        def close(self) -> None:
+            asked.append(None)
+
     version = ClusterVersion(Api(), [WEBHOOKS, POD_IP], Telemetry(), FakeClock())
     version.start()
     version.stop(Deadline.after(WITHIN_S, SystemClock()))
 
-    assert asked == [TIMEOUT_S]
+    assert asked == [TIMEOUT_S, None], "asked once, and no connection left idle"
     assert [one["part"] for one in version.status()["tooOldFor"]] == ["webhooks", "features.podIP"]

@@ -7,7 +7,7 @@ import pytest
 from controllers.answers import Level, answers
 from controllers.describing import describe
 from controllers.spans import count, expiry, latency, rate, span
-from tests.controllers.status_page.scenes import DAY_S, busy, failed, quiet
+from tests.controllers.status_page.scenes import DAY_S, busy, failed, quiet, service
 from webhook.objects.meta import Json
 
 
@@ -45,14 +45,21 @@ def test_a_quiet_replica_is_well() -> None:
         (changed("certificate", expiresInSeconds=-5.0), ["ok", "ok", "ok", "bad"]),
         (changed("certificate", expiresInSeconds=None), ["ok", "ok", "ok", "attention"]),
         (changed("certificate", trusted={"MutatingWebhookConfiguration": False}), ["ok", "ok", "ok", "bad"]),
+        (changed("certificate", trouble="PATCH /x: 422 no"), ["ok", "ok", "ok", "attention"]),
         (busy(), ["attention", "ok", "attention", "ok"]),
         (failed(), ["unknown"] * 4),
         ({}, ["unknown"] * 4),
     ],
-    ids=range(15),
+    ids=range(16),
 )
 def test_an_answer_is_as_grave_as_what_it_says(status: Json, expected: list[str]) -> None:
     assert levels(status) == expected
+
+
+def test_why_a_certificate_cannot_be_renewed_is_said_first() -> None:
+    expires = answers(changed("certificate", trouble="PATCH /x: 422 no"))[-1]
+
+    assert expires.line() == "expires: certificate in 64 days; certificate cannot be renewed: PATCH /x: 422 no; CA in 339 days"
 
 
 def test_why_a_replica_is_not_ready_is_said() -> None:
@@ -128,3 +135,12 @@ def test_every_level_has_its_word() -> None:
 )
 def test_amounts_are_in_words(told: str, expected: str) -> None:
     assert told == expected
+
+
+def test_a_service_that_is_switched_off_is_neither_ready_nor_waited_for() -> None:
+    off = service("/pod-ip", on=False, ready=False, waitsFor=["namespaces"])
+    status = changed("services", **{"pod-ip": off})
+
+    lines = [line.split() for line in describe(status).splitlines() if "pod-ip" in line]
+    assert lines == [["pod-ip", "/pod-ip", "off", *"-----"]]
+    assert levels(status)[0] == "ok"

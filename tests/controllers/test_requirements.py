@@ -29,9 +29,13 @@ PAGE = (Path(__file__).parents[2] / "docs" / "installation.md").read_text()
         ({"gitVersion": "develop"}, "develop", (0, 0)),
         ({"gitVersion": 137, "major": 1, "minor": None}, "", (0, 0)),
         ({}, "", (0, 0)),
+        (None, "", (0, 0)),
+        ([{"gitVersion": "v1.37.2"}], "", (0, 0)),
+        ("v1.37.2", "", (0, 0)),
+        ({"gitVersion": "v1.37." + "2" * 5_000_000}, "v1.37." + "2" * 58, (1, 37)),
     ],
 )
-def test_a_version_is_read_whatever_its_build_adds_and_never_guessed(answer: dict, text: str, minor: tuple) -> None:
+def test_a_version_is_read_whatever_its_build_adds_and_never_guessed(answer: object, text: str, minor: tuple) -> None:
     assert read_version(answer) == (text, minor)
 
 

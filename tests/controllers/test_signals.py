@@ -54,3 +54,21 @@ def test_a_real_signal_stops_the_process_and_leaves_no_thread() -> None:
 
     assert code == 0
     assert set(threading.enumerate()) <= before
+
+
+def test_the_terminal_that_goes_stops_the_process_and_does_not_kill_it() -> None:
+    supervisor = Supervisor([Part("a", lambda: None, lambda deadline: None)], SystemClock(), 5.0)
+
+    with signals(supervisor):
+        code = supervisor.run(lambda: os.kill(os.getpid(), signal.SIGHUP))
+
+    assert code == 0
+
+
+def test_under_nohup_the_terminal_may_go() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with signals(Supervisor([], SystemClock(), 5.0)):
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

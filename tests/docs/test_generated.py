@@ -13,7 +13,7 @@ from controllers.config.document import Configuration
 from tests.docs.diagrams import sections
 from tests.docs.generated import FILES
 from tests.docs.pages import ROOT, name_of
-from tests.docs.references import comments, configuration, reasons
+from tests.docs.references import comments, configuration, metrics, reasons
 from webhook.admission.registry import SERVICES
 from webhook.names import Reason
 
@@ -33,6 +33,14 @@ def test_every_reason_has_a_meaning() -> None:
     page = reasons.markdown()
 
     assert [reason for reason in Reason if f"| `{reason.value}` | " not in page] == []
+
+
+def test_a_metric_without_a_help_text_is_none_to_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "registered", lambda: {"gatehouse_mute_total": ("counter", (), " ")})
+    monkeypatch.setattr(metrics, "written", dict)
+
+    with pytest.raises(ValueError, match="gatehouse_mute_total: no help text"):
+        metrics.markdown()
 
 
 def test_every_service_is_in_the_diagram_and_in_the_table() -> None:

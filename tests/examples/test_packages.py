@@ -39,6 +39,16 @@ def test_its_own_tests_pass_outside_of_this_project(site: Path, tmp_path: Path, 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("package", PACKAGES)
+def test_pytest_in_its_folder_takes_no_settings_of_the_repository_around_it(site: Path, package: str) -> None:
+    folder = ROOT / "examples" / package
+
+    done = run(site, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:timeout", folder=folder)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"rootdir: {folder}\n" in done.stdout
+
+
 def test_a_pod_that_nobody_owns_is_refused_offline(site: Path) -> None:
     done = gatehouse(site, "review", *WITH, str(OWN_RULE / "review.yaml"))
 

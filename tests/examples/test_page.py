@@ -45,7 +45,9 @@ def test_explain_ends_as_the_page_says(desk: Desk) -> None:
     ("beginning", "file"),
     [
         ("# examples/own-rule/gatehouse.yaml", "own-rule/gatehouse.yaml"),
+        ("# examples/own-rule/cluster", "own-rule/cluster/namespaces.yaml"),
         ("# cases/inherits", "own-rule/cases/inherits_the_owner_of_its_namespace.yaml"),
+        ("# cases/refuses", "own-rule/cases/refuses_a_pod_that_nobody_owns.yaml"),
     ],
 )
 def test_the_files_are_those_of_the_example(beginning: str, file: str) -> None:

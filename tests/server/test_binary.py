@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import attrs
@@ -28,9 +29,13 @@ ON_FREE_PORTS = [f"--{name}-bind-address=127.0.0.1:0" for name in ("webhook", "m
 pytestmark = pytest.mark.timeout(BUILDING_S)
 
 
+def outside_tests() -> dict[str, str]:
+    """The environment without what makes every warning an error: pip has its own."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "MAKE"))}
+
+
 def make(*targets: str) -> None:
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "MAKE"))}
-    done = subprocess.run(["make", "-s", *targets], cwd=ROOT, env=environment, capture_output=True, text=True)
+    done = subprocess.run(["make", "-s", *targets], cwd=ROOT, env=outside_tests(), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -188,6 +193,14 @@ def test_what_a_killed_process_left_is_swept_and_what_lives_is_not(served: Serve
 
         assert place.left() == [living]
         assert other.get("healthProbe", "/readyz")[0] == 200
+
+
+def test_starts_at_the_same_time_leave_each_other_alone(place: Place) -> None:
+    with ThreadPoolExecutor(6) as pool:
+        runs = list(pool.map(lambda _: place.run("version"), range(18)))
+
+    assert [(run.returncode, run.stderr) for run in runs] == [(0, "")] * len(runs)
+    assert place.left() == []
 
 
 def mapped(served: Served) -> set[str]:

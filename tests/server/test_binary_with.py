@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.controllers.served import LIMIT_S, ROOT
-from tests.server.test_binary import BUILDING_S, make
+from tests.server.test_binary import BUILDING_S, make, outside_tests
 
 OWN_RULE = ROOT / "examples" / "own-rule"
 
@@ -20,7 +20,7 @@ def test_the_single_file_decides_by_the_rule_that_was_built_in(tmp_path: Path) -
     file = tmp_path / "gatehouse"
     # As the recipe does, one build at a time, but not into dist/, where others look for the plain one.
     build = ["flock", "dist", ".venv-binary/bin/python", "-m", "release.binary", str(file), str(OWN_RULE)]
-    subprocess.run(build, cwd=ROOT, check=True, timeout=BUILDING_S)
+    subprocess.run(build, cwd=ROOT, env=outside_tests(), check=True, timeout=BUILDING_S)
 
     with_it = ["--local", str(OWN_RULE / "cluster"), "--config", str(OWN_RULE / "gatehouse.yaml")]
     review = [str(file), "review", *with_it, str(OWN_RULE / "review.yaml")]

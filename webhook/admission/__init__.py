@@ -1,10 +1,10 @@
 """One review in, one review out. What is in `__all__` is public: a rule of your own needs nothing else (docs/own-rule.md).
 
 Inside: `review` bytes to request and answer to bytes · `draft` the recorded view that rules edit · `service` what a row of the
-table is · `registry` the table · `plugin` a row that somebody else has written, `sections` its settings · `configurations` the
-registrations as the API server reads them · `call` what transport and gate say to each other · `interceptors` what comes before
-every service · `gate` the table bound to facts · `settings` what an operator decides · `timeouts` the caller's · `verify`
-jsonpatch as the second opinion.
+table is · `registry` the table · `plugin` a row that somebody else has written, `sections` its settings, `strangers` its calls,
+`sealed` its facts, `places` its share of the threads · `configurations` the registrations as the API server reads them · `call`
+what transport and gate say to each other · `interceptors` what comes before every service · `gate` the table bound to facts ·
+`settings` what an operator decides · `timeouts` the caller's · `verify` jsonpatch as the second opinion.
 
 The public names are imported on first use: importing a module in here must not import all of it.
 """

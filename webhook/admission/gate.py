@@ -23,6 +23,7 @@ from webhook.admission.interceptors import (
     Verify,
     decode,
 )
+from webhook.admission.places import SharedPlaces
 from webhook.admission.refusals import Refusals
 from webhook.admission.registry import services_with
 from webhook.admission.service import BoundService, Service
@@ -60,7 +61,9 @@ class Gate:
         paths = {path: bound for bound in self.services for path in (bound.service.path, *bound.service.aliases)}
         self.paths = {path: bound.service.name for path, bound in paths.items()}  # path -> name of the service
         self.refusals = Refusals([bound.service.name for bound in self.services], telemetry)
-        self._admit = Admit(settings.max_in_flight, synced, telemetry)
+        sharing = [bound.service.name for bound in self.services if bound.service.share]
+        self.shared = SharedPlaces(sharing, settings.max_in_flight, telemetry, clock)
+        self._admit = Admit(settings.max_in_flight, synced, telemetry, self.shared)
         chain: list[Interceptor] = [
             Observe(paths, telemetry, clock, self.refusals),
             Recover(telemetry, clock, self.refusals),

@@ -26,6 +26,7 @@ import msgspec
 
 from webhook.admission import review
 from webhook.admission.call import JSON_HEADERS, Exchange, Reply, failure
+from webhook.admission.places import SharedPlaces
 from webhook.admission.refusals import Refusals
 from webhook.admission.service import Answer, BoundService, Context
 from webhook.admission.timeouts import caller_timeout_s
@@ -37,6 +38,7 @@ from webhook.errors import (
     Internal,
     Overloaded,
     PermissionDenied,
+    RuleFailed,
     TooLarge,
     Unauthenticated,
     Unavailable,
@@ -143,14 +145,19 @@ class Recover:
             # garbage collector comes by.
             return self._told(exchange, error)
         except RecursionError:
-            # Decoded close to the limit, then read a few frames deeper down.
+            # Decoded close to the limit, then read a few frames deeper down by a rule of ours. Of a plug-in's it is RuleFailed.
             return self._told(exchange, BadRequest("the body is nested too deeply"))
+        except RuleFailed as error:
+            return self._panicked(exchange, error, Internal(f"{error}, see the log"))
         except Exception as error:
-            self._panics.inc()
-            admitted, held_back = self._throttle.admits("panic", self._clock.monotonic_s())
-            if admitted:
-                log.error("exception while answering a review", exc_info=error, held_back=held_back, **_facts(exchange))
-            return self._failure(exchange, Internal("internal error, see the log"))
+            return self._panicked(exchange, error, Internal("internal error, see the log"))
+
+    def _panicked(self, exchange: Exchange, error: Exception, fault: Internal) -> Reply:
+        self._panics.inc()
+        admitted, held_back = self._throttle.admits("panic", self._clock.monotonic_s())
+        if admitted:
+            log.error("exception while answering a review", exc_info=error, held_back=held_back, **_facts(exchange))
+        return self._failure(exchange, fault)
 
     def _told(self, exchange: Exchange, fault: AdmissionError) -> Reply:
         admitted, held_back = self._throttle.admits(fault.code, self._clock.monotonic_s())
@@ -210,8 +217,10 @@ class SetDeadline:
 class Admit:
     """Lets a review in while this replica can answer it: not draining, caches synced, not too many at once."""
 
-    def __init__(self, limit: int, synced: Callable[[str], bool], telemetry: Telemetry) -> None:
+    def __init__(self, limit: int, synced: Callable[[str], bool], telemetry: Telemetry, shared: SharedPlaces) -> None:
+        """limit: of each service that does not share. shared: the places of those that do."""
         self._limit = limit
+        self._shared = shared
         self._synced = synced
         self._lock = threading.Lock()  # guards _counts
         self._counts: dict[str, int] = {}
@@ -225,7 +234,8 @@ class Admit:
     def in_flight(self) -> int:
         """Reviews being decided."""
         with self._lock:
-            return sum(self._counts.values())
+            alone = sum(self._counts.values())
+        return alone + self._shared.count()
 
     def __call__(self, exchange: Exchange, proceed: Handler) -> Reply:
         assert exchange.service is not None
@@ -235,19 +245,30 @@ class Admit:
         for cache in exchange.service.caches:
             if not self._synced(cache):
                 raise self._refusal(name, "unsynced", Unavailable(f"the {cache} cache has not synced yet"))
-        sharing = exchange.service.service.share or name
+        if exchange.service.service.share:
+            return self._beside_others(name, exchange, proceed)
         with self._lock:
-            count = self._counts.get(sharing, 0)
+            count = self._counts.get(name, 0)
             if count < self._limit:
-                self._counts[sharing] = count + 1
+                self._counts[name] = count + 1
         if count >= self._limit:
-            what = f"{count} reviews of {sharing} are being answered, its limit (webhook.limits.maxInFlight)"
+            what = f"{count} reviews of {name} are being answered, its limit (webhook.limits.maxInFlight)"
             raise self._refusal(name, "overloaded", Overloaded(what))
         try:
             return proceed(exchange)
         finally:
             with self._lock:
-                self._counts[sharing] -= 1
+                self._counts[name] -= 1
+
+    def _beside_others(self, name: str, exchange: Exchange, proceed: Handler) -> Reply:
+        try:
+            ticket = self._shared.enter(name)
+        except Overloaded as error:
+            raise self._refusal(name, "overloaded", error) from None
+        try:
+            return proceed(exchange)
+        finally:
+            self._shared.leave(name, ticket)
 
     def _refusal(self, service: str, why: str, error: AdmissionError) -> AdmissionError:
         self._rejected.labels(service, why).inc()

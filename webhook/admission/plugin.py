@@ -19,14 +19,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import attrs
 
 from webhook.admission import sections
 from webhook.admission.draft import Draft
-from webhook.admission.review import AdmissionRequest, Denial, Operations
+from webhook.admission.review import AdmissionRequest, Operations
+from webhook.admission.sealed import sealed
 from webhook.admission.service import (
     LIMIT_RANGES_CACHE,
     NAMESPACES_CACHE,
@@ -42,13 +42,14 @@ from webhook.admission.service import (
 )
 from webhook.admission.settings import Settings
 from webhook.admission.spared import NOT_OF_THE_SYSTEM, NOT_OURS
+from webhook.admission.strangers import Decider
 from webhook.cluster import Capacity, Cluster, LimitRanges, Namespaces, Nodes, Pods, ResourceQuotas
-from webhook.errors import Internal, PluginError
+from webhook.errors import PluginError
 
 S = TypeVar("S")
 S_contra = TypeVar("S_contra", contravariant=True)
 
-# Beyond its own limit of reviews in flight: rules of others that hang must leave threads for ours.
+# Of one limit of reviews in flight, in equal parts: rules of others that hang must leave threads for ours (see `places`).
 SHARE: Final = "rules of plug-ins"
 CACHES: Final = frozenset({NODES_CACHE, PODS_CACHE, NAMESPACES_CACHE, LIMIT_RANGES_CACHE, QUOTAS_CACHE})
 
@@ -108,35 +109,6 @@ class RulePlugin(Generic[S]):
     advice: Mapping[str, str] = attrs.field(factory=dict)  # reason -> what to do about it, for `gatehouse explain`
 
 
-@attrs.frozen
-class _Decider:
-    """A stranger's rule as one of ours: what it raises or answers can harm nobody else."""
-
-    name: str
-    origin: str
-    decide: Decide
-    mutating: bool
-    advice: Mapping[str, str]
-
-    def __call__(self, request: AdmissionRequest, draft: Draft, context: Context) -> Verdict:
-        """See `webhook.admission.service.Rule`."""
-        try:
-            verdict = self.decide(request, draft, context)
-        except Exception as error:
-            note = f"in the rule {self.origin}"
-            if note not in getattr(error, "__notes__", ()):
-                error.add_note(note)
-            raise
-        except BaseException as error:  # SystemExit would end the thread that asks, and with it the process
-            raise RuntimeError(f"{self.origin}: {type(error).__name__} out of a decision") from error
-        fault = _fault_of(verdict)
-        if not fault and draft.operations and not self.mutating:
-            fault = "it has edited the object, but is not registered as mutating"
-        if fault:
-            raise Internal(f"{self.origin}: {fault}")
-        return verdict
-
-
 def service_of(name: str, plugin: RulePlugin[Any], settings: Any, origin: str, taken: Mapping[str, str]) -> Service:
     """The service that *plugin* is in this process.
 
@@ -146,33 +118,57 @@ def service_of(name: str, plugin: RulePlugin[Any], settings: Any, origin: str, t
     path = plugin.path or f"/rules/{name}"
     if not NAME.fullmatch(name):
         raise PluginError(f"{origin}: the name must be up to 40 lower-case letters, digits and hyphens")
-    if not isinstance(path, str) or not _PATH.fullmatch(path):
+    if not isinstance(path, str) or not _PATH.fullmatch(path) or {".", ".."} & set(path.split("/")):
         raise PluginError(f"{origin}: path {path!r}: must be such as /rules/{name}")
     for mine, what in ((name, "name"), (path, "path")):
         if mine in taken:
             raise PluginError(f"{origin}: the {what} {mine} is taken by {taken[mine]}")
+    fault = _fault_of_words(plugin)
+    if fault:
+        raise PluginError(f"{origin}: {fault}")
     unknown = sorted(set(plugin.caches) - CACHES)
     if unknown:
         raise PluginError(f"{origin}: no cache is called {', '.join(unknown)}: have {', '.join(sorted(CACHES))}")
     entries = tuple(_careful(entry) for entry in _entries(plugin, settings, origin))
 
-    def build(_: Settings, cluster: Cluster) -> tuple[Rule, ...]:
+    def build(own: Settings, cluster: Cluster) -> tuple[Rule, ...]:
+        where = f"plugins.rules.{name}: {origin}"
         try:
-            decide = plugin.build(settings, cluster)
-        except Exception as error:
-            raise PluginError(f"{origin}: the rule cannot be built: {type(error).__name__}: {error}") from error
+            decide = plugin.build(settings, sealed(cluster))
+        except (Exception, SystemExit) as error:
+            raise PluginError(f"{where}: the rule cannot be built: {type(error).__name__}: {error}") from error
         if not callable(decide):
-            raise PluginError(f"{origin}: build gave a {type(decide).__name__}, which cannot be called")
-        return (_Decider(name, origin, decide, plugin.mutating, plugin.advice),)
+            raise PluginError(f"{where}: build gave a {type(decide).__name__}, which cannot be called")
+        packages = frozenset(map(_package_of, (decide, type(decide), plugin.build)))
+        return (Decider(name, origin, decide, plugin.mutating, plugin.advice, packages, own.watch_rules),)
 
     return Service(name, path, entries, build, mutating=plugin.mutating, caches=frozenset(plugin.caches), share=SHARE)
+
+
+def _fault_of_words(plugin: RulePlugin[Any]) -> str:
+    """What is wrong with the plain fields, "" when nothing is."""
+    advice: Any = plugin.advice
+    build: Any = plugin.build
+    caches: Any = plugin.caches
+    mutating: Any = plugin.mutating
+    if not isinstance(advice, Mapping) or not all(isinstance(one, str) for pair in advice.items() for one in pair):
+        return f"advice is a {type(advice).__name__}: expected a mapping of reasons to what to do about each, both strings"
+    if not callable(build):
+        return f"build is a {type(build).__name__}, which cannot be called"
+    if not isinstance(caches, (frozenset, set)):
+        return f"caches is a {type(caches).__name__}: expected a frozenset of names"
+    return "" if isinstance(mutating, bool) else f"mutating is a {type(mutating).__name__}: expected True or False"
+
+
+def _package_of(thing: Any) -> str:
+    return str(getattr(thing, "__module__", "")).partition(".")[0]
 
 
 def _entries(plugin: RulePlugin[Any], settings: Any, origin: str) -> Sequence[Entry]:
     """The registrations. Raises PluginError for what the API server would refuse, or would never send anything for."""
     try:
         entries = tuple(plugin.entries(settings) if callable(plugin.entries) else plugin.entries)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginError(f"{origin}: the registrations cannot be made: {type(error).__name__}: {error}") from error
     if not entries:
         raise PluginError(f"{origin}: has no registration, so that nothing would ever be sent to it")
@@ -223,27 +219,6 @@ def _with(selector: Mapping[str, Any], *expressions: Any) -> Mapping[str, Any]:
     """*selector*, narrowed by *expressions*."""
     found = list(selector.get("matchExpressions", ()))
     return {**selector, "matchExpressions": [*found, *(one for one in expressions if one not in found)]}
-
-
-def _fault_of(verdict: Any) -> str:
-    """What is wrong with the answer of a rule, "" when nothing is."""
-    if not _is(verdict, Verdict):
-        return f"it answered {type(verdict).__name__}, not a webhook.admission.Verdict"
-    if not _is(verdict.reason, StrEnum):
-        return f"its reason is a {type(verdict.reason).__name__}, not a member of a StrEnum"
-    if not _is(verdict.warnings, tuple) or not all(_is(one, str) for one in (verdict.message, *verdict.warnings)):
-        return "message is a string, warnings a tuple of strings"
-    denial = verdict.denial
-    if denial is None:
-        return ""
-    if not _is(denial, Denial) or type(denial.code) is not int or not 400 <= denial.code <= 599:
-        return f"{denial!r}: expected a webhook.admission.Denial with a code from 400 to 599"
-    return "" if _is(denial.message, str) and _is(denial.reason, str) else "reason and message of a denial are strings"
-
-
-def _is(value: Any, kind: type) -> bool:
-    """Says nothing to the type checker, for whom what follows could not be."""
-    return isinstance(value, kind)
 
 
 def check_settings(settings: Any, origin: str) -> None:

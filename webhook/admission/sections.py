@@ -98,7 +98,7 @@ def _made(kind: type, fields: Mapping[str, Any], given: Mapping[str, Any], path:
     """The value; or a fault at each key whose own validator says no, one at the section when its parts do not agree."""
     try:
         return kind(**{fields[key].alias: value for key, value in given.items()})
-    except (TypeError, ValueError) as error:
+    except (Exception, SystemExit) as error:  # whatever a validator or a converter of a stranger does
         blamed = [((*path, key), told) for key, value in given.items() if (told := _objection(fields[key], value))]
         faults += blamed or [(path, _told(error))]
         return None
@@ -111,13 +111,17 @@ def _objection(field: Any, value: Any) -> str:
         field.validator(None, field, value)
     except (TypeError, ValueError) as error:
         return _told(error)
-    except Exception:  # a validator that wants to see the whole: then the section is to blame
+    except (Exception, SystemExit):  # a validator that wants to see the whole: then the section is to blame
         return ""
     return ""
 
 
-def _told(error: Exception) -> str:
-    return str(error.args[0]) if error.args else type(error).__name__
+def _told(error: BaseException) -> str:
+    """In one line. What validators are not meant to raise is told with its type."""
+    said = " ".join(str(error.args[0]).split()) if error.args else ""
+    if isinstance(error, (TypeError, ValueError)):
+        return said or type(error).__name__
+    return f"its validator failed: {type(error).__name__}: {said}" if said else f"its validator failed: {type(error).__name__}"
 
 
 def _of(hint: Any, name: str, where: str) -> _Reader:

@@ -121,7 +121,7 @@ class Service:
     caches: frozenset[str] | Callable[[Settings], frozenset[str]] = frozenset()  # that must have synced before it can answer
     aliases: tuple[str, ...] = ()
     asks_who: bool = False  # its answer depends on who asks, and on nothing else: without a name there is none
-    share: str = ""  # services with the same word share one limit of reviews in flight; "" = it has its own
+    share: str = ""  # services with a word share one limit of reviews in flight, in equal parts; "" = it has its own
 
     @property
     def timeout_s(self) -> int:

@@ -43,4 +43,5 @@ class Settings:
     max_in_flight: int = 12  # per service, below the server's 16 threads; beyond it a caller gets 503 at once
     body_limit_bytes: int = BODY_LIMIT_BYTES
     verify_patches: bool = False
+    watch_rules: bool = False  # tell of a plug-in's edits beside the draft; for whoever decides offline: copies each object
     client_subjects: frozenset[str] | None = None  # common names a caller's certificate may bear; None = anyone may call

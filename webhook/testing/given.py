@@ -110,7 +110,8 @@ class Given:
 
 def known(value: Mapping[str, Any], *keys: str) -> None:
     """Raises AssertionError when *value* has other keys than *keys*."""
-    assert set(value) <= set(keys), f"unknown keys {set(value) - set(keys)}"
+    unknown = sorted(set(value) - set(keys))
+    assert not unknown, f"unknown keys {', '.join(map(str, unknown))} (known: {', '.join(sorted(keys)) or 'none'})"
 
 
 def _node(value: Mapping[str, Any]) -> NodeFacts:

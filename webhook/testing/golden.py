@@ -110,7 +110,7 @@ def run(file: Path, mount: Mount = directly, rules: Mapping[str, RulePlugin[Any]
     services = list(_services(rules or {}, given.get("rules") or {}))
     if "path" not in request and len(services) == 1:
         request = request | {"path": services[0].path}
-    settings = attrs.evolve(read.settings, plugins=tuple(services))
+    settings = attrs.evolve(read.settings, plugins=tuple(services), watch_rules=True)
     clock = FixedClock(read.now_s)
     outcomes = []
     for version in VERSIONS:

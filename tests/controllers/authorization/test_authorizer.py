@@ -16,6 +16,7 @@ from webhook.clock import SystemClock
 from webhook.telemetry import Telemetry
 
 BOUNDS = Bounds()
+HERE = "10.9.9.9"
 
 
 class Scene:
@@ -23,8 +24,8 @@ class Scene:
         self.api, self.clock, self.telemetry = Reviews(), FakeClock(), Telemetry()
         self.authorizer = Authorizer(self.api, self.telemetry, self.clock, bounds)
 
-    def judge(self, token: str = READER, path: str = "/metrics") -> Verdict:
-        return self.authorizer.judge(f"Bearer {token}" if token else "", "get", path)
+    def judge(self, token: str = READER, path: str = "/metrics", peer: str = HERE) -> Verdict:
+        return self.authorizer.judge(f"Bearer {token}" if token else "", "get", path, peer)
 
     def asked(self) -> tuple[int, int]:
         """Token reviews and access reviews so far."""
@@ -146,7 +147,7 @@ def test_many_requests_with_one_token_are_one_question() -> None:
 
     api.before = slow
     with ThreadPoolExecutor(8) as pool:
-        answers = [pool.submit(authorizer.judge, f"Bearer {READER}", "get", "/metrics") for _ in range(8)]
+        answers = [pool.submit(authorizer.judge, f"Bearer {READER}", "get", "/metrics", HERE) for _ in range(8)]
         assert waiting.acquire(timeout=10.0)
         go.set()
         assert {answer.result(10.0).outcome for answer in answers} == {Outcome.ALLOWED}
@@ -158,7 +159,7 @@ def test_no_more_questions_are_open_at_once_than_allowed_and_who_is_known_is_ans
     api, waiting, go = Reviews(), threading.Semaphore(0), threading.Event()
     api.users |= {f"token-{number}": {"username": f"user-{number}"} for number in range(2)}
     authorizer = Authorizer(api, Telemetry(), SystemClock(), Bounds(at_once=2))
-    assert authorizer.judge(f"Bearer {READER}", "get", "/metrics").outcome is Outcome.ALLOWED
+    assert authorizer.judge(f"Bearer {READER}", "get", "/metrics", HERE).outcome is Outcome.ALLOWED
 
     def slow() -> None:
         waiting.release()
@@ -166,11 +167,14 @@ def test_no_more_questions_are_open_at_once_than_allowed_and_who_is_known_is_ans
 
     api.before = slow
     with ThreadPoolExecutor(2) as pool:
-        answers = [pool.submit(authorizer.judge, f"Bearer token-{number}", "get", "/metrics") for number in range(2)]
+        answers = [
+            pool.submit(authorizer.judge, f"Bearer token-{number}", "get", "/metrics", f"10.0.0.{number}")
+            for number in range(2)
+        ]
         assert all(waiting.acquire(timeout=10.0) for _ in range(2))
 
-        assert authorizer.judge("Bearer third", "get", "/metrics").outcome is Outcome.UNAVAILABLE
-        assert authorizer.judge(f"Bearer {READER}", "get", "/metrics").outcome is Outcome.ALLOWED
+        assert authorizer.judge("Bearer third", "get", "/metrics", HERE).outcome is Outcome.UNAVAILABLE
+        assert authorizer.judge(f"Bearer {READER}", "get", "/metrics", HERE).outcome is Outcome.ALLOWED
         go.set()
         assert {answer.result(10.0).outcome for answer in answers} == {Outcome.FORBIDDEN}
 
@@ -188,7 +192,7 @@ def test_invented_tokens_neither_load_the_api_server_nor_keep_out_who_is_known()
 
 
 def test_what_is_kept_is_bounded_and_holds_no_token() -> None:
-    scene = Scene(Bounds(kept=10, strangers_per_s=1000.0))
+    scene = Scene(Bounds(kept=10, strangers_per_s=1000.0, address_per_s=1000.0))
     for number in range(100):
         scene.judge(f"invented-{number}")
 

@@ -20,9 +20,11 @@ class Table:
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str, str]] = []
+        self.peers: list[str] = []
 
-    def judge(self, header: str, verb: str, path: str) -> Verdict:
+    def judge(self, header: str, verb: str, path: str, peer: str) -> Verdict:
         self.asked.append((header, verb, path))
+        self.peers.append(peer)
         word = header.removeprefix("Bearer ")
         return Verdict(Outcome(word) if word in set(Outcome) else Outcome.UNAUTHENTICATED, "ann", 7)
 
@@ -43,12 +45,13 @@ def get(
     return *seen[0], text, table
 
 
-@pytest.mark.parametrize("path", ["/metrics", "/statusz"])
+@pytest.mark.parametrize("path", ["/metrics", "/status", "/statusz"])
 def test_with_a_good_token_every_page_is_open_from_anywhere(path: str) -> None:
     status, _, _, table = get(path, "allowed")
 
     assert status == "200 OK"
     assert table.asked == [("Bearer allowed", "get", path)]
+    assert table.peers == [ELSEWHERE]
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/statusz", "/status", "/", "/no-such-page"])
@@ -58,6 +61,15 @@ def test_without_a_token_no_page_is_there(path: str, peer: str) -> None:
 
     assert status == "401 Unauthorized"
     assert headers["WWW-Authenticate"] == 'Bearer realm="gatehouse"'
+
+
+@pytest.mark.parametrize("path", ["/", "/x1", "/metrics/", "/metrics/x", "//metrics", "/STATUSZ", "/statusz?x"])
+@pytest.mark.parametrize("word", ["allowed", "forbidden", "nonsense"])
+def test_nobody_is_asked_about_a_page_that_is_not_there(path: str, word: str) -> None:
+    status, _, text, table = get(path, word)
+
+    assert (status, text) == ("404 Not Found", "have /explain, /metrics, /status, /statusz\n")
+    assert table.asked == []
 
 
 def test_a_token_that_is_not_good_is_told_from_none() -> None:

@@ -61,6 +61,7 @@ class Scene:
         self.telemetry = Telemetry()
         self.lease = Lease()
         self.heard = Heard()
+        self.troubles: list[str] = []
         wanted = Wanted(NAMESPACE, NAME, NAMES, timing)
         self.caches = CertificateCaches(
             client, self.telemetry, self.clock, self._refuse_death, namespace=NAMESPACE, secret_name=NAME, trust=True
@@ -68,7 +69,7 @@ class Scene:
         self.adopted: AdoptedPair | None = None
         self.controller = certificates(
             client,
-            Certificate(self.caches, self.caches.held, self._serving, wanted if ours else None),
+            Certificate(self.caches, self.caches.held, self._serving, wanted if ours else None, told=self.troubles.append),
             self.heard,
             self.telemetry,
             self.clock,

@@ -319,7 +319,7 @@ def test_a_free_address_tells_how_a_pod_would_get_it(folder: Folder) -> None:
 
 
 def test_a_word_that_is_no_address_is_no_usable_target(folder: Folder) -> None:
-    assert "10.20.0" in folder.text("address", "10.20.0", code=1)
+    assert 'gatehouse: "10.20.0" is no IP address\n' in folder.text("address", "10.20.0", code=2)
 
 
 def test_a_pod_that_asks_for_an_address_is_told_which_one_it_would_get(folder: Folder) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controllers.cli.installation import configured, installation, overlays
+from controllers.cli.installation import CONFIGURATION_HASH, configured, follow_configuration, installation, overlays
 from controllers.cli.main import main
 from webhook.objects.documents import read_documents
 
@@ -24,7 +24,9 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[tuple[s
 def test_all_of_base_is_printed_in_the_order_of_applying(capsys: pytest.CaptureFixture[str]) -> None:
     found = printed(capsys)
 
-    assert list(found.values()) == installation()
+    expected = installation()
+    follow_configuration(expected)
+    assert list(found.values()) == expected
     kinds = [kind for kind, _ in found]
     assert kinds.index("CustomResourceDefinition") < kinds.index("ClusterRole") < kinds.index("Deployment")
     assert set(kinds[-2:]) == WEBHOOKS
@@ -42,6 +44,20 @@ def test_the_image_is_the_one_that_is_named(capsys: pytest.CaptureFixture[str]) 
 
     (container,) = found["Deployment", "gatehouse"]["spec"]["template"]["spec"]["containers"]
     assert container["image"] == "registry.example.com:5000/gatehouse:1.0@sha256:abc"
+
+
+def test_replicas_roll_when_their_configuration_changes_and_only_then(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def template_hash(*arguments: str) -> str:
+        found = printed(capsys, *arguments)
+        return str(found["Deployment", "gatehouse"]["spec"]["template"]["metadata"]["annotations"][CONFIGURATION_HASH])
+
+    config = tmp_path / "gatehouse.yaml"
+    config.write_text(HEAD)
+
+    assert template_hash() == template_hash("--image", "other:1") == template_hash("--overlay", "monitoring")
+    assert len({template_hash(), template_hash("--config", str(config)), template_hash("--overlay", "edge-only")}) == 3
 
 
 def test_what_comes_before_the_webhooks_can_be_had_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -349,3 +349,12 @@ def test_what_the_first_service_cannot_decide_is_not_judged_by_the_next(
 
     (answer,) = capsys.readouterr().out.splitlines()
     assert json.loads(answer)["code"] == 503
+
+
+@pytest.mark.parametrize(("flags", "code"), [([], 0), (["--check"], 1)])
+def test_a_refusal_is_an_answer_and_a_problem_only_where_one_checks(flags: list[str], code: int) -> None:
+    bounds = EXAMPLE.parent / "bounds"
+    refused = str(bounds / "reviews" / "3-a-shell-in-production.yaml")
+
+    assert main(["review", "--config", str(bounds / "gatehouse.yaml"), *flags, refused]) == code
+    assert main(["review", *LOCAL, *flags, str(EXAMPLE / "reviews" / "1-node-taint.yaml")]) == 0

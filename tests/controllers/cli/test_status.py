@@ -100,7 +100,7 @@ def guarded_page(authority: trustme.CA, token: str) -> Iterator[str]:
     """host:port of a status page over TLS, valid for gatehouse.kube-system.svc, for whoever shows *token*."""
 
     class Table:
-        def judge(self, header: str, verb: str, path: str) -> Verdict:
+        def judge(self, header: str, verb: str, path: str, peer: str) -> Verdict:
             return Verdict(Outcome.ALLOWED if header == f"Bearer {token}" else Outcome.UNAUTHENTICATED)
 
     leaf = authority.issue_cert("gatehouse.kube-system.svc")

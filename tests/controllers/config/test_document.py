@@ -207,6 +207,7 @@ features: {nodeTaint: {enable: true}}
         ),
         ("webhook: {limits: {threads: 0}}", "3:20: webhook.limits.threads: must be from 1 to 512, not 0"),
         ("webhook: {limits: {threads: 1.5}}", "3:20: webhook.limits.threads: must be a whole number, not 1.5"),
+        ("webhook: {limits: {threads: 99999999999999999999999}}", "3:20: webhook.limits.threads: must be from 1 to "),
         ("webhook: {limits: {threads: yes}}", "3:20: webhook.limits.threads: must be a whole number, not true"),
         ("webhook: {limits: {bufferedBytes: 8388608}}", "3:20: webhook.limits.bufferedBytes: must be at least twice bodyBytes"),
         ("webhook: {limits: {connections: 100}}", "3:11: webhook.limits.unprovenConnections: must not be above connections"),

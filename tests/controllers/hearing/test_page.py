@@ -11,6 +11,7 @@ import pytest
 
 from controllers.authorization.gate import AUTHORIZED
 from controllers.hearing.explainer import Explainer
+from controllers.hearing.kinds import PARTS
 from controllers.hearing.late import BODY_BYTES
 from controllers.hearing.page import ExplainPage
 from controllers.probes import metrics_application
@@ -23,7 +24,14 @@ from webhook.testing.given import Given
 from webhook.testing.golden import FixedClock
 
 Json = dict[str, Any]
-GIVEN = {"now": "2026-11-29T10:00:00Z", "nodes": [{"name": "edge-1"}]}
+GIVEN = {"now": "2026-11-29T10:00:00Z", "nodes": [{"name": "edge-1"}], "namespaces": [{"name": "shop"}]}
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "edge-1"}}
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {"containers": [{"name": "app", "image": "app:1"}]},
+}
 
 
 def application(cluster: Cluster | None = None, settings: Settings = Settings()) -> Any:
@@ -66,11 +74,26 @@ def test_a_node_that_the_replica_does_not_know_is_not_found() -> None:
 
 
 def test_an_object_that_is_shown_is_decided_with_the_replicas_facts() -> None:
-    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "edge-1"}}
-
-    _, found = post(application(), {"kind": "node", "name": "edge-1", "object": node})
+    _, found = post(application(), {"kind": "node", "name": "edge-1", "object": NODE})
 
     assert found["explanation"]["facts"]["cacheDiffers"]
+
+
+@pytest.mark.parametrize("namespace", ["", "shop"])
+def test_an_object_that_names_its_namespace_needs_no_other(namespace: str) -> None:
+    status, found = post(application(), {"kind": "pod", "namespace": namespace, "object": POD})
+
+    assert (status, found["explanation"]["subject"]) == ("200 OK", "Pod shop/web")
+    assert found["explanation"]["reason"] != "NamespaceUnknown"
+
+
+def test_of_more_addresses_than_are_asked_about_one_by_one_it_is_said_that_the_answer_is_cut() -> None:
+    items = [{"ip": f"10.1.{index // 250}.{index % 250}"} for index in range(PARTS + 7)]
+    endpoints = {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "web", "namespace": "shop"}}
+    _, found = post(application(), {"kind": "endpoint", "object": {**endpoints, "subsets": [{"addresses": items}]}})
+
+    assert found["explanation"]["verdict"].startswith(f"{PARTS + 7} addresses, but only the first {PARTS} were asked about")
+    assert found["explanation"]["facts"]["addresses"] == PARTS + 7
 
 
 @pytest.mark.parametrize(
@@ -81,8 +104,12 @@ def test_an_object_that_is_shown_is_decided_with_the_replicas_facts() -> None:
         ({"kind": "cat", "name": "a"}, "400 Bad Request", "kind: have pod"),
         ({"kind": "pod", "name": "a"}, "400 Bad Request", "object: needed for kind pod"),
         ({"kind": "node", "name": "a", "more": 1}, "400 Bad Request", "the body is no query"),
-        ({"kind": "pod", "object": {"kind": "Cat"}}, "404 Not Found", "is no pod and no workload"),
-        ({"kind": "node", "object": {"spec": {"taints": 5}}}, "400 Bad Request", "spec.taints: expected a list"),
+        ({"kind": "pod", "object": {"kind": "Cat"}}, "400 Bad Request", "is no pod and no workload"),
+        ({"kind": "node", "object": {**NODE, "spec": {"taints": 5}}}, "400 Bad Request", "spec.taints: expected a list"),
+        ({"kind": "node", "object": POD}, "400 Bad Request", "object: is no Node, which kind node asks for"),
+        ({"kind": "pod", "object": POD, "namespace": "b"}, "400 Bad Request", "namespace: b, but the object is of shop"),
+        ({"kind": "pod", "object": {**POD, "metadata": {"name": "a"}}}, "400 Bad Request", "namespace: needed"),
+        (b'{"kind": "node", "name": "\\ud800"}', "400 Bad Request", "half a surrogate pair"),
         ({"kind": "address", "name": "10.0.0.1"}, "404 Not Found", "fixed addresses are switched off"),
         (b" " * (BODY_BYTES + 1), "413 Content Too Large", "leave out metadata.managedFields"),
     ],

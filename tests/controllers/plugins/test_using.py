@@ -101,6 +101,22 @@ def test_whatever_an_import_does_is_a_fault_of_its_package(install: Install, end
     assert f"{ORIGIN}: cannot be imported: " in fault
 
 
+def test_an_error_of_syntax_is_at_its_line(install: Install) -> None:
+    install("import attrs\n\nplugin = (\n")
+
+    (fault,) = faults("  rules: {own: {}}")
+
+    assert "cannot be imported: SyntaxError: " in fault
+    assert fault.endswith("own_module.py:3)")
+
+
+@pytest.mark.parametrize(("error", "told"), [("KeyError('x')", "KeyError: x"), ("SystemExit(0)", "SystemExit: 0")])
+def test_whatever_a_validator_raises_is_one_line_at_the_settings(install: Install, error: str, told: str) -> None:
+    install(FINE.replace("    grace_s", f"    def __attrs_post_init__(self):\n        raise {error}\n    grace_s"))
+
+    assert faults("  rules:\n    own: {label: a}\n") == [f"g.yaml:5:5: plugins.rules.own: its validator failed: {told}"]
+
+
 def test_an_entry_point_in_two_packages_is_nobodys(install: Install) -> None:
     install(FINE)
     install(FINE, module="their_module")
@@ -132,6 +148,10 @@ def test_names_and_paths_belong_to_one_rule_each(install: Install) -> None:
         ("plugin = RulePlugin(settings=dict, build=build, entries=(Entry((PODS,)),))", "dict: settings are an attrs class"),
         ("plugin = RulePlugin(settings=Settings, build=build, entries=())", "has no registration"),
         ("plugin = RulePlugin(settings=Settings, build=build, entries=lambda it: it.no)", "has no attribute 'no'"),
+        (
+            "import sys\nplugin = RulePlugin(settings=Settings, build=build, entries=lambda it: sys.exit(0))",
+            "the registrations cannot be made: SystemExit: 0",
+        ),
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_refused_with_the_reason(install: Install, ending: str, told: str) -> None:

@@ -239,3 +239,10 @@ def test_every_text_can_be_told_from_its_ground(palette: dict[str, str], text: s
     lighter, darker = sorted((luminance(palette[text]), luminance(palette[ground])), reverse=True)
 
     assert (lighter + 0.05) / (darker + 0.05) >= 4.5
+
+
+def test_a_service_that_is_switched_off_says_so() -> None:
+    elements = drawn({**quiet(), "services": {"pod-ip": service("/pod-ip", on=False)}})
+
+    assert "off" in section(elements, "services").text
+    assert "ready" not in section(elements, "services").text

@@ -101,6 +101,9 @@ def markdown() -> str:
         if row is None:
             raise ValueError(f"{name}: registered by nothing that this generator wires, and its labels are no plain values")
         metrics[name] = row
+    mute = sorted(name for name, (_, _, text) in metrics.items() if not text.strip())
+    if mute:
+        raise ValueError(f"{', '.join(mute)}: no help text says what it counts")
     return page("Metrics", "the metrics that a process registers", INTRODUCTION, _groups(metrics))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -95,7 +96,7 @@ def test_what_it_decides_is_answered_under_its_path() -> None:
 def test_whatever_it_raises_is_not_decided_so_that_its_failure_policy_rules(error: BaseException) -> None:
     gate = gate_of(service(raising(error)), service(name="other"))
 
-    assert ask(gate).status in (400, 500)
+    assert ask(gate).status == 500
     assert ask(gate, "/rules/other").status == 200
 
 
@@ -208,7 +209,11 @@ def test_a_registration_that_the_api_server_would_refuse_is_told_before(entry: A
         ({"name": "Own"}, "lower-case letters"),
         ({"name": "mutate"}, "the name mutate is taken by Gatehouse's own mutate"),
         ({"path": "/webhook/mutating"}, "the path /webhook/mutating is taken by Gatehouse's own pod-ip"),
-        ({"path": "own"}, "must be such as /rules/own"),
+        *(({"path": path}, "must be such as /rules/own") for path in ("own", "/a/../mutate", "/./a", "//a", "/a/", "/%2e")),
+        ({"advice": ["label it"]}, "advice is a list"),
+        ({"advice": {Reason.GUARDED: 1}}, "expected a mapping of reasons"),
+        ({"mutating": "yes"}, "mutating is a str"),
+        ({"caches": "nodes"}, "caches is a str"),
         ({"caches": frozenset({"secrets"})}, "no cache is called secrets"),
     ],
 )
@@ -223,5 +228,25 @@ def test_a_rule_that_cannot_be_built_is_told_of_when_the_process_starts() -> Non
 
     plugin = RulePlugin(settings=NoSettings, build=build, entries=(Entry((PODS,)),))
 
-    with pytest.raises(PluginError, match="the rule cannot be built: AttributeError"):
+    with pytest.raises(PluginError, match=r"^plugins\.rules\.own: .*the rule cannot be built: AttributeError"):
+        gate_of(service_of("own", plugin, NoSettings(), ORIGIN, taken()))
+
+
+@pytest.mark.parametrize(
+    ("build", "told"), [(lambda *_: sys.exit(0), "cannot be built: SystemExit: 0"), (lambda *_: None, "build gave a NoneType")]
+)
+def test_a_build_that_ends_or_gives_nothing_is_an_error_like_others(build: Any, told: str) -> None:
+    plugin = RulePlugin(settings=NoSettings, build=build, entries=(Entry((PODS,)),))
+
+    with pytest.raises(PluginError, match=rf"^plugins\.rules\.own: .*{told}"):
+        gate_of(service_of("own", plugin, NoSettings(), ORIGIN, taken()))
+
+
+def test_an_interrupt_while_it_is_built_is_the_operators() -> None:
+    def build(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    plugin = RulePlugin(settings=NoSettings, build=build, entries=(Entry((PODS,)),))
+
+    with pytest.raises(KeyboardInterrupt):
         gate_of(service_of("own", plugin, NoSettings(), ORIGIN, taken()))

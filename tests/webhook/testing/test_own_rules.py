@@ -80,6 +80,18 @@ def test_a_second_call_that_changes_something_fails_the_case(tmp_path: Path) -> 
         run_golden_case(case(tmp_path, expected), {"own": growing})
 
 
+def test_an_edit_beside_the_draft_fails_the_case(tmp_path: Path) -> None:
+    careless = plugin(lambda draft, settings: draft.object["metadata"].update(labels={"a": "b"}))
+
+    with pytest.raises(AssertionError, match=r"it has changed the object itself, at /metadata/labels"):
+        run_golden_case(case(tmp_path, {"reason": "Defaulted"}), {"own": careless})
+
+
+def test_an_unknown_expectation_is_told_with_those_that_there_are(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match=r"unknown keys denied \(known: allowed, confirmed, message, object, reason,"):
+        run_golden_case(case(tmp_path, {"denied": True}), {"own": LABELS})
+
+
 def test_a_folder_without_cases_is_no_success(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=r"holds no \*.yaml"):
         golden_cases(tmp_path)
