@@ -20,7 +20,7 @@ flowschemas.flowcontrol.apiserver.k8s.io prioritylevelconfigurations.flowcontrol
 strangers="servicemonitors.monitoring.coreos.com prometheusrules.monitoring.coreos.com certificates.cert-manager.io issuers.cert-manager.io"
 crds=customresourcedefinitions.apiextensions.k8s.io
 apart=gatehouse-evictions   # manifests/evictions is installed apart: no deploy takes it away
-status=0 work=
+which=$ours status=0 work=
 trap '[ -z "$work" ] || rm -rf "$work"' EXIT
 # dash runs no EXIT trap for a signal.
 trap 'exit 129' HUP
@@ -105,8 +105,8 @@ look() {
   $kubectl get "$@" > "$file" 2> "$work/error"
 }
 
-# labelled KINDS FILE: kind/name of what bears our label in our namespace or in none, into FILE. False when it could not be seen.
-labelled() { look "$2" "$1" -n $namespace -l $ours -o name; }
+# labelled KINDS FILE: kind/name of what bears the label $which in our namespace or in none, into FILE. False when it could not be seen.
+labelled() { look "$2" "$1" -n $namespace -l "$which" -o name; }
 
 # find_strangers say|failed: which of $strangers the cluster knows into $work/strangers, kinds that it does not know into $unknown.
 find_strangers() {
@@ -162,8 +162,10 @@ tell_holders() {
   fi
 }
 
-# prune: what bears our label and is not in the files was brought by another overlay, or by an older version.
+# prune: what bears our label and is not in the files was brought by another overlay, or by an older version. The rights of plug-ins
+# are in no overlay: `gatehouse manifests --all` brings them.
 prune() {
+  which="$ours,!gatehouse.dev/plugin"
   names "$work/all.yaml" > "$work/names"
   find_parts say
   while read -r object; do

@@ -12,6 +12,9 @@ CONFIG_KIND = "GatehouseConfiguration"
 # Our own objects bear this label (kubernetes.io/docs: recommended labels); no webhook holds them up where we run, so that a
 # broken Gatehouse cannot keep its own pods from starting.
 APP_LABEL = "app.kubernetes.io/name"  # label of our own objects: "gatehouse"
+#: label of the rights that a plug-in's controller brings: its name; a deployment of an overlay leaves them alone
+PLUGIN_LABEL = "gatehouse.dev/plugin"
+PLUGIN_PACKAGE = "gatehouse.dev/plugin-package"  # annotation beside it: the package and its version
 
 # Node health. The vote that peers write (superedge/superedge#46); released SuperEdge writes the second one instead.
 VOTE_ANNOTATION = "superedgehealth/node-health"  # node annotation, written by peers: "true", "false"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from controllers.plugins.using import ControllerInUse
-from webhook.names import APP_LABEL, PROJECT
+from webhook.names import APP_LABEL, PLUGIN_LABEL, PLUGIN_PACKAGE, PROJECT
 from webhook.objects.meta import Json
 
 _GROUP = "rbac.authorization.k8s.io"
@@ -19,8 +19,8 @@ def roles(used: Iterable[ControllerInUse], namespace: str) -> list[Json]:
             continue
         metadata = {
             "name": f"{PROJECT}-{one.origin.name}",
-            "labels": {APP_LABEL: PROJECT},
-            "annotations": {f"{PROJECT}.dev/plugin": f"{one.origin.package} {one.origin.version}"},
+            "labels": {APP_LABEL: PROJECT, PLUGIN_LABEL: one.origin.name},
+            "annotations": {PLUGIN_PACKAGE: f"{one.origin.package} {one.origin.version}"},
         }
         reference = {"apiGroup": _GROUP, "kind": "ClusterRole", "name": metadata["name"]}
         subject = {"kind": "ServiceAccount", "name": PROJECT, "namespace": namespace}

@@ -12,6 +12,7 @@ import pytest
 
 from controllers.cli.installation import installation
 from tests.manifests.files import MANIFESTS, documents
+from webhook.names import APP_LABEL, PLUGIN_LABEL, PROJECT
 from webhook.objects.documents import write_yaml
 
 # It renders base, finds a CRD, an object of it and a webhook, and does at each command what `faults` says of it.
@@ -156,3 +157,15 @@ def test_a_signal_leaves_nothing_behind_and_shows_in_the_exit_code(tmp_path: Pat
 
     assert told.code == code
     assert told.changes_of("webhooks.yaml") == []
+
+
+def test_a_deployment_leaves_the_rights_of_plug_ins_alone_and_an_undeployment_takes_them(tmp_path: Path) -> None:
+    (tmp_path / "deploy").mkdir()
+    (tmp_path / "undeploy").mkdir()
+
+    def selectors(what: str) -> set[str]:
+        lines = [line for line in installed(tmp_path / what, what).asked if "clusterrolebindings" in line and " -l " in line]
+        return {line.partition(" -l ")[2].split()[0] for line in lines}
+
+    assert selectors("deploy") == {f"{APP_LABEL}={PROJECT},!{PLUGIN_LABEL}"}
+    assert selectors("undeploy") == {f"{APP_LABEL}={PROJECT}"}
