@@ -233,6 +233,8 @@ class Controller:
                 return
             if number == 0:
                 run.attach(self._sources)
+                run.attached.set()
+            run.attached.wait()
             while not run.stopping.is_set():
                 key = run.queue.get()
                 if key is None:
@@ -243,6 +245,9 @@ class Controller:
         except BaseException as error:  # the thread's top frame
             log.error("worker died", exc_info=error, controller=self._label)
             self._on_death(f"{self.name}/{number}", error)
+        finally:
+            if number == 0:
+                run.attached.set()  # it has ended before: nobody waits for it
 
     def _synced(self, run: _Run) -> bool:
         while not all(event.is_set() for event in self._waits_for):
@@ -297,6 +302,8 @@ class _Run:
         self.queue = queue
         self.stopping = threading.Event()
         self.threads: list[threading.Thread] = []
+        # Sources keep indexes that a pass reads: one over the first half of what is there would take it for all there is.
+        self.attached = threading.Event()
         self._attached: list[Detach] | None = None  # touched by worker 0, then by who joined it
 
     def attach(self, sources: Sequence[Source]) -> None:

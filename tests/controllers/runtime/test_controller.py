@@ -16,7 +16,7 @@ from controllers.runtime.resource import Added, Removed
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
 from tests.controllers.runtime import builders
-from webhook.clock import Deadline
+from webhook.clock import Deadline, SystemClock
 from webhook.telemetry import Telemetry
 
 
@@ -498,3 +498,38 @@ def test_a_controller_that_never_started_stops_and_is_well(clock: FakeClock, tel
     assert not edge.running
     assert len(edge) == 0
     assert edge.stop(Deadline.after(5, clock))
+
+
+def test_no_pass_begins_before_the_sources_have_said_what_is_there(telemetry: Telemetry) -> None:
+    script, telling, told = Script(), threading.Event(), threading.Event()
+
+    def source(add: AddKey) -> Callable[[], None]:
+        add("a", FIRST_LIST)  # which another worker could take now
+        telling.set()
+        assert told.wait(10)
+        known.append("all")
+        return lambda: None
+
+    known: list[str] = []
+    seen_by_passes: list[list[str]] = []
+
+    def reconcile(key: Key, context: Context) -> Outcome:
+        seen_by_passes.append(list(known))
+        return script(key, context)
+
+    clock = SystemClock()
+    edge = Controller(
+        "edge", reconcile, [source], telemetry, clock, builders.refuse_death, policy=Policy(workers=4, timeout_s=5.0)
+    )
+    edge.start()
+    assert telling.wait(10)
+    deadline = Deadline.after(0.2, clock)
+    while not deadline.expired() and not script.seen:
+        clock.wait(threading.Event(), 0.01)
+    told.set()
+    deadline = Deadline.after(10.0, clock)
+    while not deadline.expired() and not script.seen:
+        clock.wait(threading.Event(), 0.01)
+
+    assert edge.stop(Deadline.after(5.0, clock))
+    assert seen_by_passes == [["all"]]
