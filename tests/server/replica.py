@@ -101,7 +101,7 @@ def replica_of_cluster(folder: Path, settings: str, *, weakened: Sequence[str] =
     config.write_text(f"{CONFIG.read_text()}\nwebhook: {settings}\n")
     with FakeApi() as api:
         for document in read_documents((EXAMPLE / "cluster.yaml").read_bytes(), "cluster"):
-            for item in document.value["items"]:
+            for item in document.value.get("items", [document.value]):
                 api.objects.put(item)
         line = command()
         at = line.index("--local")

@@ -23,7 +23,7 @@ def answering(first: bytes, drip: bytes = b"", every_s: float = 0.02) -> Iterato
 
     def serve() -> None:
         with listening.accept()[0] as peer:
-            peer.recv(65536)
+            _read_request(peer)  # or closing would reset the connection, and the answer with it
             try:
                 peer.sendall(first)
                 while drip and not over.wait(every_s):
@@ -39,6 +39,16 @@ def answering(first: bytes, drip: bytes = b"", every_s: float = 0.02) -> Iterato
         finally:
             over.set()
             thread.join(10)
+
+
+def _read_request(peer: socket.socket) -> None:
+    with peer.makefile("rb") as request:
+        length = 0
+        while line := request.readline().strip():
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length":
+                length = int(value)
+        request.read(length)
 
 
 COMMANDS = [["status"], ["explain", "node", "edge-1", "--from-replica"]]
