@@ -104,14 +104,16 @@ class ClusterVersion:
         except ApiError as error:
             if isinstance(error, UndecodableAnswer) and not self._puzzled:
                 self._puzzled = True
-                log.warning("the API server's version cannot be read, it is asked again", why=error)
+                log.warning("the API server's version cannot be read, it is asked again", why=str(error))
             if error.retriable:
-                log.debug("the API server does not say its version", why=error)
+                log.debug("the API server does not say its version", why=str(error))
                 return False
-            log.info("the API server does not say its version, so nothing is known of what it is too old for", why=error)
+            why = str(error)  # a record that kept the exception would keep its frames, and with them the connection
+            log.info("the API server does not say its version, so nothing is known of what it is too old for", why=why)
             return True
-        # Nothing else asks so early: a connection that lies idle until the first live read may be dead by then.
-        self._api.close()
+        finally:
+            # Nothing else asks so early: a connection that lies idle until the first live read may be dead by then.
+            self._api.close()
         self._tell(*requirements.read_version(answer))
         return True
 
