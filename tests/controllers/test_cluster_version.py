@@ -129,6 +129,15 @@ def test_a_right_that_is_missing_is_asked_for_once(scene: Scene) -> None:
     assert scene.api.count("get", "/version") == 1
 
 
+def test_an_answer_without_a_version_leaves_no_connection_open(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    before = set(threading.enumerate())
+    with caplog.at_level("DEBUG"), running(scene):  # the records are kept, and must not keep the connection
+        scene.thread().join(WITHIN_S)
+
+    assert any("does not say its version" in record.getMessage() for record in caplog.records)
+    scene.api.until(lambda: set(threading.enumerate()) <= before, WITHIN_S)  # a thread for each connection
+
+
 def test_its_question_has_a_deadline() -> None:
     asked: list[float | None] = []
 
