@@ -55,9 +55,9 @@ class News:
             warning=next_wait_s > 0,
         )
 
-    def not_kept(self, namespace: str, name: str, why: str) -> None:
-        """The Secret cannot be written. Its Event is a series as long as that lasts; the controller logs each try."""
-        regarding = Reference("Secret", name, namespace)
+    def not_kept(self, namespace: str, name: str, uid: str, why: str) -> None:
+        """The Secret cannot be written; uid "" while there is none. A series as long as that lasts; each try is logged."""
+        regarding = Reference("Secret", name, namespace, uid=uid)
         note = f"the certificate cannot be renewed: {why}"
         reason = Reason.CERTIFICATE_NOT_KEPT.value
         self._announcer.record(regarding, reason=reason, action="WriteSecret", note=note, warning=True)

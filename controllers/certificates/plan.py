@@ -49,6 +49,7 @@ class Held:
     signer: int | None = None  # which of them has signed the pair
     ca_key: bytes = attrs.field(default=b"", repr=False)  # of authorities[0]; b"" when it is missing or another's
     version: str = ""  # metadata.resourceVersion
+    uid: str = ""  # of the Secret, for Events about it
     fault: str = ""  # why there is no pair
 
     def signed_by(self) -> Authority | None:

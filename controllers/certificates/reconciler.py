@@ -77,14 +77,16 @@ class Certificates:
         """See `reconcile.Reconcile`."""
         held, configurations = self._certificate.held(), self._certificate.caches.registered()
         wait_s, failure = LOOK_AGAIN_S, None
-        if self._certificate.ours is not None:
+        if (ours := self._certificate.ours) is not None:
             try:
-                held, wait_s = self._keep(key, self._certificate.ours, held, configurations, context)
+                held, wait_s = self._keep(key, ours, held, configurations, context)
                 self._tell("")
             except ApiError as error:
                 failure = error  # of the Secret; the configurations may be mended all the same
                 if not isinstance(error, Conflict | AlreadyExists):  # a lost race says nothing of the next try
-                    self._tell(_why(error, held), None if error.retriable else self._certificate.ours)
+                    self._tell(_why(error, held))
+                    if not error.retriable:
+                        self._news.not_kept(ours.namespace, ours.name, "" if held is None else held.uid, self._said)
         if configurations is None:
             wait_s = min(wait_s, UNKNOWN_POLL_S)
         elif held is not None:
@@ -103,13 +105,11 @@ class Certificates:
 
     # -- inside
 
-    def _tell(self, why: str, announced: Wanted | None = None) -> None:
-        """Let the status say *why* nothing can be renewed, and an Event about the Secret *announced*."""
+    def _tell(self, why: str) -> None:
+        """Let the status say *why* nothing can be renewed."""
         if why != self._said:
             self._said = why
             self._certificate.told(why)
-        if announced is not None:
-            self._news.not_kept(announced.namespace, announced.name, why)
 
     def _keep(
         self, key: Key, ours: Wanted, held: Held | None, configurations: tuple[Configuration, ...] | None, context: Context

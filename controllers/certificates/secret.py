@@ -58,7 +58,7 @@ class SecretFacts:
 
     def held(self) -> Held:
         """What its bytes are worth."""
-        return attrs.evolve(examine(self.content), version=self.version)
+        return attrs.evolve(examine(self.content), version=self.version, uid=self.uid)
 
 
 @lru_cache(_EXAMINED)

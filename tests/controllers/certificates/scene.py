@@ -44,12 +44,14 @@ class Heard:
     def __init__(self) -> None:
         self.said: list[tuple[str, str]] = []
         self.notes: list[str] = []
+        self.uids: list[str] = []
 
     def record(
         self, regarding: Reference, *, reason: str, action: str, note: str, warning: bool = False, topic: str = ""
     ) -> None:
         self.said.append((regarding.kind, reason))
         self.notes.append(note)
+        self.uids.append(regarding.uid)
 
 
 class Scene:

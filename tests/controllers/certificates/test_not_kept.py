@@ -22,6 +22,8 @@ def test_a_secret_that_cannot_be_written_is_told_on_the_page_and_by_an_event(sce
     assert hint in trouble
     assert ("Secret", "CertificateNotKept") in scene.heard.said
     assert scene.heard.notes[-1] == f"the certificate cannot be renewed: {trouble}"
+    (secret,) = scene.api.objects.all("Secret").values()
+    assert scene.heard.uids[-1] == secret["metadata"]["uid"], "kubectl describe shows the Events of a uid only"
 
 
 def test_an_api_server_that_is_away_is_told_without_an_event(scene: Scene) -> None:
