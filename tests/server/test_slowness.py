@@ -1,36 +1,64 @@
-"""Marks on slow paths."""
+"""What is slow, and marks on slow paths."""
 
 from __future__ import annotations
 
-from webhook.serving.slowness import PATHS, QUICK_IN_A_ROW, SlowPaths
+import pytest
+
+from webhook.serving.slowness import COMPUTING_S, PATHS, PATIENCE_S, QUICK_IN_A_ROW, Progress, SlowPaths, is_slow
+
+QUICK = (0.001, 0.001)
+SLOW = (0.02, 0.001)
+
+
+@pytest.mark.parametrize(
+    ("took_s", "computed_s", "slow"),
+    [
+        (PATIENCE_S / 2, 0.0, False),
+        (PATIENCE_S, 0.0, True),  # it waits
+        (PATIENCE_S, PATIENCE_S, False),  # it computes
+        (4 * PATIENCE_S, PATIENCE_S, False),  # so it does beside three others
+        (20 * PATIENCE_S, PATIENCE_S, True),  # it waits most of the time
+        (COMPUTING_S, COMPUTING_S, True),
+    ],
+)
+def test_who_waits_is_slow_sooner_than_who_computes(took_s: float, computed_s: float, slow: bool) -> None:
+    assert is_slow(took_s, computed_s) is slow
+
+
+def test_progress_counts_from_the_moment_at_which_the_leader_got_on() -> None:
+    progress = Progress()
+    progress.begin(100.0, 7.0)
+
+    assert not progress.is_slow(100.0 + PATIENCE_S, 7.0 + PATIENCE_S)
+    assert progress.is_slow(100.0 + PATIENCE_S, 7.0)
 
 
 def test_a_marked_path_is_cleared_by_enough_quick_requests_in_a_row() -> None:
-    slow = SlowPaths(patience_s=0.01)
+    slow = SlowPaths()
     slow.mark("/a")
 
     for _ in range(QUICK_IN_A_ROW - 1):
-        slow.judge("/a", 0.001)
+        slow.judge("/a", *QUICK)
     assert "/a" in slow
-    slow.judge("/a", 0.001)
+    slow.judge("/a", *QUICK)
     assert "/a" not in slow
 
 
 def test_one_slow_request_begins_the_count_anew() -> None:
-    slow = SlowPaths(patience_s=0.01)
+    slow = SlowPaths()
     slow.mark("/a")
 
     for _ in range(QUICK_IN_A_ROW - 1):
-        slow.judge("/a", 0.001)
-    slow.judge("/a", 0.02)
+        slow.judge("/a", *QUICK)
+    slow.judge("/a", *SLOW)
     for _ in range(QUICK_IN_A_ROW - 1):
-        slow.judge("/a", 0.001)
+        slow.judge("/a", *QUICK)
 
     assert "/a" in slow
 
 
 def test_no_more_paths_are_marked_than_the_bound() -> None:
-    slow = SlowPaths(patience_s=0.01)
+    slow = SlowPaths()
 
     for number in range(PATHS + 10):
         slow.mark(f"/{number}")

@@ -5,9 +5,10 @@ application itself and sends the answer. A client's silence never costs a thread
 hand-over: passing it to a worker would cost more than all the parsing, since two threads that do short work under one
 interpreter lock mostly wake each other up (measured: half the processor time, and twice the requests a second).
 
-What a request must not do is stop the others, so the leader is watched. If it has been inside requests for longer than
-PATIENCE_S, the lead passes to a thread that stands by, and the slow request goes on as a worker; it does not matter
-whether it computes or waits for something. Its path is remembered, and the lead is passed on before the next one there.
+What a request must not do is stop the others, so the leader is watched. If it has been inside one request for too long, the
+lead passes to a thread that stands by, and the slow request goes on as a worker. `slowness` says how long that is: a request
+that waits for something is given less time than one that computes, since others could only compute in turn with that one.
+Its path is remembered, and the lead is passed on before the next one there.
 There is one thread more than requests may run at once: when all are taken the leader still accepts, shakes hands and
 reads, puts whole requests into the bounded queue, and turns away the rest.
 
@@ -36,10 +37,9 @@ from webhook.serving.exchange import Exchange, Step
 from webhook.serving.ledger import Ledger
 from webhook.serving.limits import ServerLimits
 from webhook.serving.refusal import Refused
-from webhook.serving.slowness import SlowPaths
+from webhook.serving.slowness import PATIENCE_S, Progress, SlowPaths
 
 EVENT_BATCH = 64
-PATIENCE_S = 0.003  # well above a usual request, well below what a caller would notice
 SWEEP_S = 0.25
 WELCOME_S = 0.05  # a connection that is being made is finished: a round trip
 LAST_LOOK_S = 0.1  # at a stop an idle connection may still bring what is already on the wire
@@ -52,11 +52,12 @@ Handler = Callable[[Connection], Answer]
 class _Seat:
     """One thread's place: where it stands by until it is called."""
 
-    __slots__ = ("called", "number", "path")
+    __slots__ = ("called", "clock", "number", "path")
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.path = ""  # of the request it is in
+        self.clock = time.CLOCK_MONOTONIC  # of its thread's processor time, once that runs
         self.called = threading.Semaphore(0)
 
 
@@ -95,7 +96,7 @@ class Reactor:
             ledger=ledger,
             clock=clock,
         )
-        self._slow = SlowPaths(PATIENCE_S)
+        self._slow = SlowPaths()
         self._stopped = False
         self._events: collections.deque[tuple[int, int]] = collections.deque()  # polled, not yet attended; the leader's
         self._gate = threading.Lock()  # guards the seven below; no IO under it
@@ -184,6 +185,7 @@ class Reactor:
     # -- the leader
 
     def _run(self, seat: _Seat) -> None:
+        seat.clock = time.pthread_getcpuclockid(threading.get_ident())
         if seat is not self._leader:
             seat.called.acquire()
         while not self._stopped:
@@ -275,7 +277,7 @@ class Reactor:
         """Answer one request; True when the next one of the same connection is already whole."""
         assert connection.request is not None
         path = seat.path = connection.request.head.path
-        begin_s = time.monotonic() if path in self._slow else None
+        begin = (time.monotonic(), time.thread_time()) if path in self._slow else None
         step = Step.CLOSED
         try:
             step = self._exchange.answer(connection, self._handle(connection))
@@ -284,8 +286,8 @@ class Reactor:
         except BaseException as error:
             self._ledger.fault("a request met an exception in the server", error)
             self._exchange.close(connection)
-        if begin_s is not None:
-            self._slow.judge(path, time.monotonic() - begin_s)
+        if begin is not None:
+            self._slow.judge(path, time.monotonic() - begin[0], time.thread_time() - begin[1])
         return step is Step.READY
 
     # -- the watch
@@ -294,6 +296,7 @@ class Reactor:
         """Pass the lead on when the leader does not get on; close what is over its time."""
         next_sweep_s = 0.0
         turns, idle_looks = -1, 0
+        progress = Progress()
         while not self._stopped:
             try:
                 if time.monotonic() >= next_sweep_s:
@@ -307,8 +310,11 @@ class Reactor:
                 unmoved = turns == self._turns
                 turns = self._turns
                 if unmoved and self._leader_in_request:
-                    self._pass_lead(turns)
-                elif not self._watch_sleeps:
+                    if progress.is_slow(time.monotonic(), self._computed_s()):
+                        self._pass_lead(turns)
+                    continue
+                progress.begin(time.monotonic(), self._computed_s())
+                if not self._watch_sleeps:
                     idle_looks = idle_looks + 1 if unmoved else 0
                     # Going to sleep is said first and the leader looked at after, as the leader does it in reverse.
                     self._watch_sleeps = idle_looks > 1
@@ -316,6 +322,13 @@ class Reactor:
                         self._watch_sleeps = False
             except Exception as error:
                 self._ledger.fault("the watch met an exception", error)
+
+    def _computed_s(self) -> float:
+        """Processor time of the leader's thread."""
+        try:
+            return time.clock_gettime(self._leader.clock)
+        except OSError:  # it has just ended, with everything
+            return 0.0
 
     def _pass_lead(self, turns: int) -> None:
         with self._gate:
