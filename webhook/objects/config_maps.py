@@ -28,15 +28,17 @@ def needs_of(pod: Json) -> Iterator[Need]:
     for index, volume in enumerate(meta.objects(pods.spec(pod), "volumes", "spec")):
         yield from _of_volume(volume, f"spec.volumes[{index}]")
     for container in pods.containers(pod):
-        yield from _of_variables(container.json, container.path, container.name)
+        if container.json.get("env") or container.json.get("envFrom"):
+            yield from _of_variables(container.json, container.path, container.name)
 
 
 def _of_volume(volume: Json, path: str) -> Iterator[Need]:
     name = meta.text(volume, "name", path)
     sources = [(volume, path)]
-    projected = meta.mapping(volume, "projected", path)
-    for index, source in enumerate(meta.objects(projected, "sources", f"{path}.projected")):
-        sources.append((source, f"{path}.projected.sources[{index}]"))
+    if volume.get("projected") is not None:
+        projected = meta.mapping(volume, "projected", path)
+        for index, source in enumerate(meta.objects(projected, "sources", f"{path}.projected")):
+            sources.append((source, f"{path}.projected.sources[{index}]"))
     for source, where in sources:
         for needed in _needed(source, "configMap", where):
             yield Need(needed, f"{where}.configMap.name", volume=name)

@@ -41,7 +41,8 @@ def breaches(pod: Mapping[str, Any]) -> Iterator[Breach]:
     is_linux = meta.text(meta.mapping(spec, "os", "spec"), "name", "spec.os") == "linux"
     on_host = pods.uses_host_network(pod)
     for container in pods.containers(pod, pods.Kind.INIT, pods.Kind.APP):
-        yield from _sleeps(container, grace_s)
+        if container.json.get("lifecycle") is not None:
+            yield from _sleeps(container, grace_s)
         if is_final:
             yield from _resizes(container)
         if is_linux:

@@ -36,12 +36,13 @@ class Container(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """Its name, "" when it has none."""
-        return meta.text(self.json, "name", self.path)
+        name = self.json.get("name")
+        return name if type(name) is str else meta.text(self.json, "name", self.path)
 
     @property
     def path(self) -> str:
         """For messages: "spec.initContainers[2]"."""
-        return f"spec.{self.kind.value}[{self.index}]"
+        return f"spec.{self.kind}[{self.index}]"
 
     @property
     def is_native_sidecar(self) -> bool:

@@ -38,7 +38,7 @@ def apply(draft: Draft, planned: Plan) -> Injection:
     pieces = [piece for piece in planned.pieces() if piece.is_coming]
     for piece in pieces:
         if piece.standing in (Standing.COMPLETED, Standing.REPLACED):
-            draft.replace(("spec", piece.kind.value, piece.index), piece.json)
+            draft.replace(("spec", str(piece.kind), piece.index), piece.json)
     for path in planned.removals:
         draft.remove(path)
     for origin, kind in sorted(
@@ -68,9 +68,11 @@ def _edit(draft: Draft, edit: ListEdit) -> None:
 
 
 def _insert(draft: Draft, kind: Kind, pieces: Sequence[Piece]) -> None:
-    path = ("spec", kind.value)
-    there = pods.spec(draft.object).get(kind.value)
-    if pieces and not there:
+    if not pieces:
+        return
+    path = ("spec", str(kind))
+    there = pods.spec(draft.object).get(path[1])
+    if not there:
         ordered: list[Json] = []
         for piece in pieces:
             ordered.insert(piece.index, piece.json)
@@ -81,7 +83,9 @@ def _insert(draft: Draft, kind: Kind, pieces: Sequence[Piece]) -> None:
 
 
 def _set(draft: Draft, field: str, values: Mapping[str, str]) -> None:
-    if values and not meta.metadata(draft.object).get(field):
+    if not values:
+        return
+    if not meta.metadata(draft.object).get(field):
         draft.set(("metadata", field), dict(values))
         return
     for key, value in values.items():

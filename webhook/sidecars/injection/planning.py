@@ -59,6 +59,8 @@ def _still_out(pod: Json, entries: Sequence[Entry], told: Sequence[LeftOut]) -> 
     pod gets would depend on how often we are called.
     """
     records = stamp.read(meta.annotations_of(pod)).records
+    if not records:  # the first call
+        return
     there = [entry for entry in entries if _has_come_in(records.get(entry.name))]
     overrides_any = any(entry.on_conflict is Conflict.OVERRIDE for entry in there)
     known = {one.entry.name for one in told}
@@ -83,6 +85,9 @@ _FORESEEN: Final = (
 
 def _has_come_in(record: Record | None) -> bool:
     return record is not None and not record.is_left_out
+
+
+_EVERY: Final = AppWiring()  # every container that the user wrote
 
 
 class _Turn(msgspec.Struct, frozen=True):
@@ -152,7 +157,7 @@ class _Planning:
     def _wire(self, turn: _Turn, pieces: tuple[Piece, ...], wiring: Wiring, belongings: Belongings) -> Part:
         entry, app = turn.filled, turn.filled.app
         targets = wiring.targets(app)
-        for name in wiring.missing(app):
+        for name in wiring.missing(app) if app.containers else ():
             message = f'{entry.subject} is to change container "{name}", which the pod does not have'
             self._verdicts.tell(Reason.ANCHOR_MISSING, message, "spec.containers")
         for target in targets if not app.is_empty else ():
@@ -202,7 +207,7 @@ class _Planning:
             return Plan(findings=tuple(self._verdicts.findings), refusal=refusal)
         annotations = belongings.to_set("annotations")
         if coming and DEFAULT_CONTAINER not in self._annotations and DEFAULT_CONTAINER not in annotations:
-            first = next(iter(wiring.targets(AppWiring())), None)
+            first = next(iter(wiring.targets(_EVERY)), None)
             if first is not None and first.name:
                 annotations[DEFAULT_CONTAINER] = first.name
         records = self._records(turns, parts, there, belongings)

@@ -50,9 +50,10 @@ class Ports:
                 continue
             if container.kind is not Kind.APP and not container.is_native_sidecar:
                 continue  # has ended, or has not begun, when the others run
-            for index, port in enumerate(meta.objects(container.json, "ports", container.path)):
-                path: Path = ("spec", container.kind.value, container.index, "ports", index)
-                self._take(port, _Holder(name, path), f"{container.path}.ports[{index}]")
+            at = container.path
+            for index, port in enumerate(meta.objects(container.json, "ports", at)):
+                path: Path = ("spec", str(container.kind), container.index, "ports", index)
+                self._take(port, _Holder(name, path), f"{at}.ports[{index}]")
 
     def admit(self, part: Part) -> Part:
         """*part* with the ports that its containers can have."""

@@ -143,7 +143,7 @@ class Wiring:
 
     def _env_from(self, target: Container, sources: Sequence[Json]) -> None:
         there = meta.objects(target.json, "envFrom", target.path)
-        path: Path = ("spec", target.kind.value, target.index, "envFrom")
+        path: Path = ("spec", str(target.kind), target.index, "envFrom")
         _, added = self._sources.get(path, (0, []))
         for source in sources:
             if not any(_is_same_source(before, source) for before in (*there, *added)):
@@ -152,7 +152,7 @@ class Wiring:
             self._sources[path] = (len(there), added)
 
     def _keyed(self, target: Container, field: str) -> KeyedList:
-        path: Path = ("spec", target.kind.value, target.index, field)
+        path: Path = ("spec", str(target.kind), target.index, field)
         found = self._lists.get(path)
         if found is None:
             found = self._lists[path] = KeyedList(target.json, path, *_KEYS[field])
