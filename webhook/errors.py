@@ -36,7 +36,14 @@ class Interrupted(KeyboardInterrupt):
 
 
 class PluginError(Exception):
-    """Somebody else's rule or controller cannot be used: the process does not start with it. Names package and entry point."""
+    """Somebody else's rule or controller cannot be used: the process does not start with it. Names package and entry point.
+
+    path: of its section in the configuration, for who can say where that stands; () when the message says it, or nobody can.
+    """
+
+    def __init__(self, message: str, path: tuple[str | int, ...] = ()) -> None:
+        self.path = path
+        super().__init__(message)
 
 
 class RuleFailed(Exception):

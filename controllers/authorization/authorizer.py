@@ -17,7 +17,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 import attrs
 import msgspec
@@ -27,6 +27,7 @@ from controllers.authorization.asking import Answer, Asking, Unanswered
 from controllers.authorization.decision import Caller, Outcome, Verdict
 from controllers.authorization.kept import Kept
 from controllers.authorization.sharing import Allowances, Seats, party_at
+from controllers.runtime.api import Creates
 from controllers.runtime.rate import RateLimit
 from controllers.runtime.resource import Json
 from webhook.clock import Clock, Deadline
@@ -37,13 +38,6 @@ log = get_log("authorization")
 
 _LINES: Final = 5  # of each kind in ten seconds
 _KNOWN_S: Final = 3600.0  # for how long a token that was good is told from one that never was
-
-
-class Api(Protocol):
-    """What is needed of `rest.RestClient`."""
-
-    def create(self, path: str, body: Json, *, timeout_s: float | None = None) -> Json:
-        """The object as answered."""
 
 
 @attrs.frozen
@@ -67,7 +61,7 @@ class Bounds:
 class Authorizer:
     """Verdicts about callers of the metrics port."""
 
-    def __init__(self, api: Api, telemetry: Telemetry, clock: Clock, bounds: Bounds = Bounds()) -> None:
+    def __init__(self, api: Creates, telemetry: Telemetry, clock: Clock, bounds: Bounds = Bounds()) -> None:
         self._api = api
         self._clock = clock
         self._bounds = bounds
@@ -89,13 +83,13 @@ class Authorizer:
             ("outcome",),
         )
 
-    def judge(self, header: str, verb: str, path: str, peer: str) -> Verdict:
+    def authorize(self, header: str, verb: str, path: str, peer: str) -> Verdict:
         """May whoever sends the Authorization *header* ("" = none) from the IP address *peer* *verb* the URL *path*?"""
-        verdict = self._judge(header, verb, path, peer)
+        verdict = self._verdict(header, verb, path, peer)
         self._verdicts.labels(verdict.outcome.value).inc()
         return verdict
 
-    def _judge(self, header: str, verb: str, path: str, peer: str) -> Verdict:
+    def _verdict(self, header: str, verb: str, path: str, peer: str) -> Verdict:
         token = decision.bearer_token(header)
         if token is None:
             return Verdict(Outcome.UNAUTHENTICATED)

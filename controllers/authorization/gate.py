@@ -20,15 +20,15 @@ AUTHORIZED: Final = "gatehouse.authorized"  # str: the user; no header of a requ
 _REALM: Final = 'Bearer realm="gatehouse"'
 
 
-class Judge(Protocol):
-    """Decides. `authorizer.Authorizer` is one."""
+class Authorizes(Protocol):
+    """Decides who may read. `authorizer.Authorizer` does."""
 
-    def judge(self, header: str, verb: str, path: str, peer: str) -> Verdict:
+    def authorize(self, header: str, verb: str, path: str, peer: str) -> Verdict:
         """May whoever sends the Authorization *header* from the address *peer* *verb* the URL *path*?"""
 
 
-def guarded(pages: WSGIApplication, judge: Judge, *, trust_loopback: bool) -> WSGIApplication:
-    """*pages*, for whom *judge* lets in. trust_loopback: who comes from 127.0.0.1 without a token sees what they show it."""
+def protected(pages: WSGIApplication, authorizer: Authorizes, *, trust_loopback: bool) -> WSGIApplication:
+    """*pages*, for whom *authorizer* lets in. trust_loopback: who comes from 127.0.0.1 without a token sees what they show."""
 
     def respond(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ.pop(AUTHORIZED, None)
@@ -40,7 +40,7 @@ def guarded(pages: WSGIApplication, judge: Judge, *, trust_loopback: bool) -> WS
         path = environ.get("PATH_INFO") or "/"
         if header and path not in PAGES:
             return _refuse(environ, start_response, "404 Not Found", f"have {', '.join(sorted(PAGES))}")
-        verdict = judge.judge(header, verb, path, environ.get("REMOTE_ADDR", ""))
+        verdict = authorizer.authorize(header, verb, path, environ.get("REMOTE_ADDR", ""))
         if verdict.outcome is Outcome.ALLOWED:
             environ[AUTHORIZED] = verdict.user
             return pages(environ, start_response)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from controllers.authorization.authorizer import Authorizer, Bounds
-from controllers.authorization.gate import guarded
+from controllers.authorization.gate import protected
 from controllers.config.election import ClientConnectionSection
 from controllers.config.webhook import MetricsSection
 from controllers.runtime.rest import Limits, RestClient
@@ -26,4 +26,4 @@ def behind_the_cluster(
 ) -> WSGIApplication:
     """*pages*, for whom the API server lets read them."""
     client = RestClient.auto(connection.kubeconfig, telemetry, clock, LIMITS)
-    return guarded(pages, Authorizer(client, telemetry, clock), trust_loopback=section.trust_loopback)
+    return protected(pages, Authorizer(client, telemetry, clock), trust_loopback=section.trust_loopback)

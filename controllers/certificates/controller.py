@@ -10,7 +10,8 @@ from typing import Final
 
 from controllers.certificates.news import News
 from controllers.certificates.reconciler import Api, Certificate, Certificates
-from controllers.runtime.controller import AddKey, Controller, Detach, OnDeath, Policy, Source, informer_source
+from controllers.runtime.controller import AddKey, Controller, Detach, Policy, Source, informer_source, memory_source
+from controllers.runtime.errors import OnDeath
 from controllers.runtime.events import Announcer
 from controllers.runtime.freshness import OwnWrites
 from controllers.runtime.informer import Informer
@@ -52,7 +53,7 @@ def certificates(
     return Controller(
         NAME,
         reconcile,
-        [_memory_of(reconcile), *sources],
+        [memory_source(reconcile.forget), *sources],
         telemetry,
         clock,
         on_death,
@@ -73,12 +74,3 @@ def _always(add: AddKey) -> Detach:
     """The key itself, once: a Secret that is not there announces nothing."""
     add(KEY, LIVE)
     return lambda: None
-
-
-def _memory_of(reconcile: Certificates) -> Source:
-    """No source of keys: what is remembered ends when the controller stops, for then another replica may lead."""
-
-    def attach(add: AddKey) -> Detach:
-        return reconcile.forget
-
-    return attach

@@ -19,8 +19,8 @@ from controllers.certificates import bundles, secret
 from controllers.certificates.issuing import carry_out
 from controllers.certificates.plan import Held, Seen, decide, serves
 from controllers.certificates.wanted import Wanted
+from controllers.runtime.api import Creates, PatchesMerge, Reads, read_or_none
 from controllers.runtime.errors import ApiError, Conflict, Forbidden, NotFound, UndecodableObject
-from controllers.runtime.resource import Json, Params
 from webhook.clock import Clock, Deadline
 from webhook.logs import get_log
 from webhook.serving.chains import Authority
@@ -36,14 +36,8 @@ _CONFLICTS_AT_ONCE: Final = 5  # answered at once; a sixth one waits, as whateve
 _SAID_EVERY: Final = 5  # tries
 
 
-class Api(Protocol):
+class Api(Reads, Creates, PatchesMerge, Protocol):
     """What is needed of `rest.RestClient`."""
-
-    def get(self, path: str, params: Params | None = None, *, timeout_s: float | None = None) -> Json: ...
-
-    def create(self, path: str, body: Json, *, timeout_s: float | None = None) -> Json: ...
-
-    def patch_merge(self, path: str, patch: Json, *, timeout_s: float | None = None) -> Json: ...
 
 
 class NotYet(Exception):
@@ -107,11 +101,8 @@ def _once(api: Api, wanted: Wanted, clock: Clock, *, patient: bool) -> Held:
 
 def read(api: Api, wanted: Wanted) -> Held | None:
     """What the Secret holds now; None when there is none. Raises ApiError, UndecodableObject."""
-    try:
-        found = api.get(secret.path(wanted.namespace, wanted.name), timeout_s=REQUEST_TIMEOUT_S)
-    except NotFound:
-        return None
-    return secret.PROJECTION.convert(found).facts.held()
+    found = read_or_none(api, secret.path(wanted.namespace, wanted.name), REQUEST_TIMEOUT_S)
+    return None if found is None else secret.PROJECTION.convert(found).facts.held()
 
 
 def _trusted(api: Api) -> tuple[Authority, ...]:

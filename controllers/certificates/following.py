@@ -16,10 +16,11 @@ from typing import Protocol
 
 from controllers.certificates import ensured
 from controllers.certificates.plan import Held
-from controllers.certificates.reading import AdoptedPair, CertificateCaches, OnDeath
+from controllers.certificates.reading import AdoptedPair, CertificateCaches
 from controllers.certificates.reconciler import Certificate
 from controllers.certificates.secret import Content, examine
 from controllers.certificates.wanted import Files, Followed
+from controllers.runtime.errors import OnDeath
 from controllers.runtime.resource import Json, ListWatch
 from webhook.clock import Clock
 from webhook.serving.tls import CertificateError, CertificateSource, content_of

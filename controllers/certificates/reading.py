@@ -11,7 +11,6 @@ Errors:  CertificateError, which the server logs and counts, and keeps what it h
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +18,7 @@ from controllers.certificates import bundles, secret
 from controllers.certificates.bundles import Configuration
 from controllers.certificates.plan import Held
 from controllers.certificates.secret import SecretFacts
+from controllers.runtime.errors import OnDeath
 from controllers.runtime.informer import Informer
 from controllers.runtime.resource import ListWatch
 from webhook.clock import Clock, Deadline
@@ -29,7 +29,6 @@ from webhook.telemetry import Telemetry
 
 log = get_log("certificates")
 
-OnDeath = Callable[[str, BaseException], None]
 # Longer than the leader's grace; API servers have then seen what was written, or never will.
 PATIENCE_S: Final = 120.0
 # After a start, until which it is worth waiting for the caches before saying that nobody's trust is known.

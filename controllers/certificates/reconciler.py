@@ -21,11 +21,11 @@ from controllers.certificates.news import News
 from controllers.certificates.plan import LOOK_AGAIN_S, Held, Seen, decide
 from controllers.certificates.reading import CertificateCaches
 from controllers.certificates.wanted import Wanted
+from controllers.runtime.api import Creates, PatchesJson, PatchesMerge
 from controllers.runtime.damper import Damper
 from controllers.runtime.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
 from controllers.runtime.freshness import OwnWrites
 from controllers.runtime.reconcile import Context, Key, Outcome, RequeueAfter
-from controllers.runtime.resource import Json
 from webhook.clock import Clock
 from webhook.serving.chains import Authority
 from webhook.telemetry import Telemetry
@@ -36,14 +36,8 @@ FILES_POLL_S: Final = 60.0  # of a CA in a file, which nobody announces
 UNKNOWN_POLL_S: Final = 5.0  # while the configurations are not known
 
 
-class Api(Protocol):
+class Api(Creates, PatchesJson, PatchesMerge, Protocol):
     """What is needed of `rest.RestClient`."""
-
-    def create(self, path: str, body: Json, *, timeout_s: float | None = None) -> Json: ...
-
-    def patch_merge(self, path: str, patch: Json, *, timeout_s: float | None = None) -> Json: ...
-
-    def patch_json(self, path: str, operations: list[Json], *, timeout_s: float | None = None) -> Json: ...
 
 
 @attrs.frozen

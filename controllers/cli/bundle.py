@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import attrs
 
 from controllers.cli.offline import Offline
-from controllers.local_files import namespace_of
+from controllers.local.files import namespace_of
 from controllers.runtime.errors import UndecodableObject
 from webhook.clock import Deadline
 from webhook.cluster import NamespaceFacts, Namespaces

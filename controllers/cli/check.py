@@ -16,12 +16,12 @@ from typing import Final
 
 import attrs
 
-from controllers.checking import Remark, Report, check
+from controllers.checking.files import Remark, Report, check
 from controllers.cli.offline import STDIN, add_namespace_flag, read_source, shown
 from controllers.cli.text import RED, YELLOW, painted, visible, wants_colour
 from controllers.cli.usage import UsageError
 from controllers.config.flags import add_config_flag
-from controllers.local import SUFFIXES
+from controllers.local.cluster import SUFFIXES
 
 EXAMPLES: Final = """\
 examples:

@@ -17,7 +17,7 @@ from controllers.cli.explain_targets import KINDS, Wanted
 from controllers.cli.offline import add_namespace_flag, add_offline_flags
 from controllers.cli.text import BOLD, GREEN, RED, YELLOW, painted, visible, wants_colour
 from controllers.cli.usage import UsageError
-from controllers.hearing.explainer import Explained, Query, Tone, Unknown
+from controllers.explaining.explainer import Explanation, Query, Tone, Unknown
 from webhook.admission.review import User
 from webhook.errors import MalformedObject
 from webhook.names import PROJECT
@@ -114,7 +114,7 @@ def _tell(source: Source, query: Query, output: str, *, first: bool) -> int:
     return 0 if explained.is_fine else 1
 
 
-def _coloured(explained: Explained, colour: bool) -> str:
+def _coloured(explained: Explanation, colour: bool) -> str:
     """The text with its verdict and headings in colour."""
     lines = visible(explained.text).split("\n")
     codes = [BOLD, _TONES[explained.tone], *("" if line.startswith((" ", ">")) else BOLD for line in lines[2:])]

@@ -21,10 +21,10 @@ from controllers.cli.ip_reading import NOT_INSTALLED, PAGE, Reading
 from controllers.cli.usage import OWN_RIGHTS, Failed, UsageError
 from controllers.config.document import DEFAULT_HOME, Configuration, ConfigurationError, parse
 from controllers.config.environment import overrides_in
-from controllers.hearing.explainer import Explained, Explainer, Query
-from controllers.local_addresses import LocalAddresses
-from controllers.local_files import File, Placed, facts_of
-from controllers.local_snapshot import Snapshot, cluster_of, combine
+from controllers.explaining.explainer import Explainer, Explanation, Query
+from controllers.local.addresses import LocalAddresses
+from controllers.local.files import File, Placed, facts_of
+from controllers.local.snapshot import Snapshot, cluster_of, combine
 from controllers.pod_ip.paths import POOLS_PATH, RESERVATIONS_PATH
 from controllers.runtime.errors import ApiError, Forbidden, NotFound, UndecodableObject
 from controllers.runtime.rest import RestClient
@@ -89,7 +89,7 @@ class LiveSource:
             raise UsageError(f"{target}: {wanted.description} of that name in the cluster ({self._client.host})")
         return found
 
-    def explain(self, query: Query) -> Explained:
+    def explain(self, query: Query) -> Explanation:
         if query.kind == "address":
             try:
                 reading = Reading(self._client)

@@ -19,8 +19,8 @@ from controllers.cli.pages import NOT_OURS, is_html
 from controllers.cli.pages import Source as Pages
 from controllers.cli.status import FORWARD
 from controllers.cli.usage import Failed, UsageError
-from controllers.hearing.explainer import BY_NAME, Explained, Query, Tone, Unknown
-from controllers.hearing.wire import PATH, as_body
+from controllers.explaining.explainer import BY_NAME, Explanation, Query, Tone, Unknown
+from controllers.explaining.wire import PATH, as_body
 from webhook.admission.review import User
 
 
@@ -44,7 +44,7 @@ class ReplicaSource:
             return in_file(target, wanted, user)
         return self._read(target, user)
 
-    def explain(self, query: Query) -> Explained:
+    def explain(self, query: Query) -> Explanation:
         url = self.pages.url(PATH)
         try:
             status, phrase, body = self.pages.ask("POST", PATH, as_body(query))
@@ -87,10 +87,10 @@ class ReplicaSource:
             client.close()
 
 
-def _answer(url: str, body: bytes) -> Explained:
+def _answer(url: str, body: bytes) -> Explanation:
     try:
         found = json.loads(body)
-        return Explained(found["text"], found["explanation"], found["fine"], Tone(found["tone"]))
+        return Explanation(found["text"], found["explanation"], found["fine"], Tone(found["tone"]))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise Failed(f"{url}: {NOT_OURS}: its answer is no explanation; {FORWARD}") from error
 

@@ -23,7 +23,7 @@ from controllers.cli.explain_replica import ReplicaSource
 from controllers.cli.explain_targets import Wanted, in_file, in_folder
 from controllers.cli.offline import Offline, clock_of, offline
 from controllers.cli.usage import UsageError, configuration, no_cluster
-from controllers.hearing.explainer import Explained, Explainer, Query, address_of
+from controllers.explaining.explainer import Explainer, Explanation, Query, address_of
 from controllers.runtime.errors import ClientConfigError
 from controllers.runtime.rest import RestClient
 from webhook.addresses.address import AddressError
@@ -40,7 +40,7 @@ class Source(Protocol):
     def queries(self, target: str, user: User) -> Sequence[Query]:
         """What *target* means. Raises UsageError when it means nothing."""
 
-    def explain(self, query: Query) -> Explained:
+    def explain(self, query: Query) -> Explanation:
         """Raises MalformedObject, Unknown."""
 
 
@@ -62,7 +62,7 @@ class FileSource:
             return in_folder(target, self.folder, self.wanted, user)
         return in_file(target, self.wanted, user)
 
-    def explain(self, query: Query) -> Explained:
+    def explain(self, query: Query) -> Explanation:
         setup = self.setup
         seen = setup.addresses.seen if setup.addresses is not None else None
         return Explainer(setup.gate(), setup.cluster, setup.clock, seen=seen).explain(query)

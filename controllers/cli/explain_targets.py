@@ -15,9 +15,9 @@ import attrs
 
 from controllers.cli.offline import STDIN, read_source, shown
 from controllers.cli.usage import UsageError
-from controllers.hearing.explainer import Query
-from controllers.hearing.fitting import WORDS, is_of
-from controllers.local import SUFFIXES
+from controllers.explaining.explainer import Query
+from controllers.explaining.kinds import WORDS, is_of
+from controllers.local.cluster import SUFFIXES
 from webhook.admission.review import User
 from webhook.errors import MalformedObject
 from webhook.objects import meta

@@ -14,6 +14,7 @@ from typing import Any, Final
 from controllers.cli.ip_reading import NOT_INSTALLED, Reading
 from controllers.cli.text import RED, painted, visible, wants_colour
 from controllers.cli.usage import OWN_RIGHTS, UsageError, no_cluster
+from controllers.columns import aligned
 from controllers.pod_ip.plan import is_wanted
 from controllers.pod_ip.seen import Seen, in_flight_s
 from controllers.pod_ip.telling import ROW, as_json, row, row_json, tell
@@ -183,9 +184,8 @@ def _pods(pods: Iterable[Carrier]) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(len(one[column]) for one in rows) for column in range(len(rows[0]))]
-    for one in rows:
-        print(visible("  ".join(cell.ljust(width) for cell, width in zip(one, widths, strict=True)).rstrip()))
+    for line in aligned(rows):
+        print(visible(line))
 
 
 def _complain(message: str) -> int:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import attrs
 
-from controllers.cli.usage import Failed, UsageError
-from controllers.loading import undisturbed
+from controllers.cli.usage import Failed, UsageError, placed
+from controllers.collector.loading import undisturbed
 from controllers.version import version
 from webhook.errors import Interrupted, PluginError
 from webhook.logs import ROOT
@@ -88,7 +88,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except SystemExit as ending:  # argparse: --help or wrong use, already said
         return ending.code if isinstance(ending.code, int) else WRONG_USE
-    except (UsageError, PluginError) as error:
+    except PluginError as error:
+        _complain(placed(error, options))
+        return WRONG_USE
+    except UsageError as error:
         _complain(error)
         return WRONG_USE
     except Failed as error:

@@ -21,8 +21,8 @@ from controllers.cli.text import visible
 from controllers.cli.usage import UsageError, configuration
 from controllers.config.document import Configuration
 from controllers.config.flags import add_config_flag
-from controllers.local import LocalCluster, LocalError
-from controllers.local_addresses import LocalAddresses
+from controllers.local.addresses import LocalAddresses
+from controllers.local.cluster import LocalCluster, LocalError
 from webhook.admission.gate import Gate
 from webhook.admission.registry import by_name
 from webhook.admission.review import User

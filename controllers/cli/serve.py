@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from controllers.cli.usage import UsageError, configuration, no_cluster
+from controllers.collector.loading import undisturbed
 from controllers.config.document import LogFormat
 from controllers.config.flags import add_config_flag, add_override_flags, overrides
 from controllers.config.webhook import MetricsAuthorization
-from controllers.loading import undisturbed
 from webhook.logs import configure_logging
 
 EXAMPLES: Final = """\
@@ -45,10 +45,10 @@ def run(options: argparse.Namespace) -> int:
     configure_logging(verbose=config.logging.verbose, json_lines=config.logging.format is LogFormat.JSON)
     # Only now: what serves is half a second of imports that a wrong flag need not wait for.
     with undisturbed():
-        from controllers import process
+        from controllers.process import assembly
         from controllers.runtime.errors import ClientConfigError
 
     try:
-        return process.run(process.Options(config, Path(options.local) if options.local is not None else None))
+        return assembly.run(assembly.Options(config, Path(options.local) if options.local is not None else None))
     except ClientConfigError as error:
         raise no_cluster(error, "gatehouse serve --local examples/edge-health needs none") from error

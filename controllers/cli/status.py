@@ -9,7 +9,7 @@ from typing import Final
 
 from controllers.cli import pages
 from controllers.cli.text import visible
-from controllers.describing import describe
+from controllers.status.text import describe
 
 FORWARD: Final = "kubectl -n kube-system port-forward deploy/gatehouse 8080 makes one of a cluster reachable"
 

@@ -7,8 +7,9 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from controllers.config.document import Configuration, ConfigurationError, Override, load
+from controllers.config.document import Configuration, ConfigurationError, Override, load, place_of
 from controllers.config.environment import overrides_in
+from webhook.errors import PluginError
 from webhook.objects.sources import Path
 
 OWN_RIGHTS: Final = "the command reads with your own rights: kubectl auth can-i --list says which they are"
@@ -36,3 +37,10 @@ def configuration(options: argparse.Namespace, overrides: Mapping[Path, Override
         return load(options.config, {**overrides_in(os.environ), **(overrides or {})})
     except ConfigurationError as error:
         raise UsageError(str(error)) from error
+
+
+def placed(error: PluginError, options: argparse.Namespace) -> UsageError:
+    """*error*, which was found after the configuration had been read, with its place in the file as a fault of that has it."""
+    file = getattr(options, "config", "")
+    place = place_of(file, error.path) if file and error.path else ""
+    return UsageError(f"{place}: {error}" if place else str(error))

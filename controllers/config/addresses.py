@@ -13,8 +13,8 @@ from webhook.addresses.facts import EXPIRY_S, LEAST_EXPIRY_S, OnExhausted
 from webhook.addresses.grammar import MAX_ITEMS, parse_item
 from webhook.addresses.policy import AddressPolicy, ByHand
 from webhook.addresses.ranges import AddressSet, Span
-from webhook.objects.selectors import SelectorError, json_type
-from webhook.objects.sources import Path
+from webhook.objects.selectors import json_type
+from webhook.objects.sources import Faults, Path
 
 LONGEST_S: Final = 168 * 3600.0  # as the CRD has it
 
@@ -33,7 +33,7 @@ def _ranges() -> Reader:
         for index, item in enumerate(value):
             faults += [((index,), fault) for fault in _item(item, spans)]
         if faults:
-            raise SelectorError(*faults)
+            raise Faults(*faults)
         return AddressSet.of(spans)
 
     return read

@@ -15,7 +15,8 @@ from controllers.config.bounds import NamespacesSection, label_fault, mode_reade
 from controllers.config.decoder import Reader, Rule, flag, section, sections, setting, takes, text, texts
 from webhook.objects.compliance import Capabilities, CompliancePolicy, HostPaths, Labels, Registries, Tags
 from webhook.objects.enforcement import Mode
-from webhook.objects.selectors import SelectorError, json_type, key_fault, value_fault
+from webhook.objects.selectors import json_type, key_fault, value_fault
+from webhook.objects.sources import Faults
 
 _CAPABILITY: Final = re.compile(r"[A-Z][A-Z0-9_]*")
 _REGISTRY: Final = re.compile(r"[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)*/?")
@@ -62,12 +63,12 @@ def _label_values() -> Reader:
                 faults.append(((key,), fault))
             try:
                 found[key] = values([] if allowed is None else allowed)
-            except SelectorError as error:
+            except Faults as error:
                 faults += [((key, *inside), message) for inside, message in error.faults]
             except ValueError as error:
                 faults.append(((key,), f"{error} (an empty list takes any value)"))
         if faults:
-            raise SelectorError(*faults)
+            raise Faults(*faults)
         return found
 
     return read

@@ -15,7 +15,6 @@ is about are sound. Pure; any thread.
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, TypeVar
@@ -24,8 +23,8 @@ import attrs
 
 from controllers.config.address import Address
 from webhook.objects.durations import format_duration_s, parse_duration_s
-from webhook.objects.selectors import Selector, SelectorError, json_type
-from webhook.objects.sources import Document, Path, dotted
+from webhook.objects.selectors import Selector, json_type, shown
+from webhook.objects.sources import Document, Faults, Path, dotted
 
 Reader = Callable[[Any], Any]  # the value of a key -> the setting; raises ValueError saying what is wrong
 
@@ -155,7 +154,7 @@ class Decoder:
     def _set(self, found: dict[str, Any], field: Any, raw: Any, path: Path) -> None:
         try:
             found[field.name] = field.metadata[_READER](raw)
-        except SelectorError as error:
+        except Faults as error:
             for inside, message in error.faults:
                 self.fault((*path, *inside), message)
         except ValueError as error:
@@ -225,7 +224,7 @@ def texts(*, check: Callable[[str], str | None] = lambda value: None) -> Reader:
             except ValueError as error:
                 faults.append(((index,), str(error)))
         if faults:
-            raise SelectorError(*faults)
+            raise Faults(*faults)
         return tuple(found)
 
     return read
@@ -250,7 +249,7 @@ def integer(*, at_least: int, at_most: int) -> Reader:
     def read(value: Any) -> int:
         is_large = isinstance(value, float) and abs(value) >= 2**63  # more than 64 bits come as a float, as Go reads them
         if isinstance(value, bool) or not (isinstance(value, int) or is_large):
-            raise ValueError(f"must be a whole number, not {_shown(value)}")
+            raise ValueError(f"must be a whole number, not {shown(value)}")
         if is_large or not at_least <= value <= at_most:
             raise ValueError(f"must be from {at_least} to {at_most}, not {value}")
         return int(value)
@@ -278,7 +277,7 @@ def duration(*, at_least_s: float = 0.0, at_most_s: float = 365 * 24 * 3600.0) -
     @takes(f"duration, {format_duration_s(at_least_s)} to {format_duration_s(at_most_s)}")
     def read(value: Any) -> float:
         if not isinstance(value, str):
-            raise ValueError(f'must be a duration such as "15s" or "1m30s", not {_shown(value)}')
+            raise ValueError(f'must be a duration such as "15s" or "1m30s", not {shown(value)}')
         seconds = parse_duration_s(value)
         if not at_least_s <= seconds <= at_most_s:
             low, high = format_duration_s(at_least_s), format_duration_s(at_most_s)
@@ -298,7 +297,7 @@ def choice(kind: type[StrEnum]) -> Reader:
         if value not in words:
             close = difflib.get_close_matches(str(value), words, n=1)
             hint = f": did you mean {close[0]}?" if close else ""
-            raise ValueError(f"must be one of {', '.join(words)}, not {_shown(value)}{hint}")
+            raise ValueError(f"must be one of {', '.join(words)}, not {shown(value)}{hint}")
         return kind(value)
 
     return read
@@ -312,7 +311,7 @@ def address() -> Reader:
         if value == 0 and not isinstance(value, bool):
             return Address.parse("0")  # YAML makes a number of `bindAddress: 0`, and it can only mean one thing
         if not isinstance(value, str):
-            raise ValueError(f'must be an address such as ":9443" or "0" (off), not {_shown(value)}')
+            raise ValueError(f'must be an address such as ":9443" or "0" (off), not {shown(value)}')
         return Address.parse(value)
 
     return read
@@ -381,17 +380,12 @@ class _Inside(Decoder):
         self._found.append((path, message))
 
     def checked(self, found: T) -> T:
-        """*found*; raises SelectorError with every fault."""
+        """*found*; raises Faults with every fault."""
         if self._found:
-            raise SelectorError(*self._found)
+            raise Faults(*self._found)
         return found
-
-
-def _shown(value: Any) -> str:
-    shown = json.dumps(value, ensure_ascii=False, default=str)
-    return shown if len(shown) <= 40 else json_type(value)
 
 
 def _quote_hint(value: Any) -> str:
     # The usual mistake: `healthyValue: true` is a boolean to YAML.
-    return f' (write "{_shown(value)}" with quotes)' if isinstance(value, bool | int | float) else ""
+    return f' (write "{shown(value)}" with quotes)' if isinstance(value, bool | int | float) else ""

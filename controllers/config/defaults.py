@@ -30,8 +30,8 @@ from webhook.defaults.tuning import DEFAULT_STEPS, Scale, Step, Tuning
 from webhook.objects import quantity
 from webhook.objects.quantity import Quantity
 from webhook.objects.resources import CPU, MEMORY
-from webhook.objects.selectors import Selector, SelectorError, json_type
-from webhook.objects.sources import Path
+from webhook.objects.selectors import Selector, json_type
+from webhook.objects.sources import Faults, Path
 
 MOST_PERCENT: Final = 1000
 
@@ -52,7 +52,7 @@ def _by_key(one: Reader) -> Reader:
             except ValueError as error:
                 wrong.append(((key,), str(error)))
         if wrong:
-            raise SelectorError(*wrong)
+            raise Faults(*wrong)
         return found
 
     return read
@@ -126,7 +126,7 @@ def _sets(value: Any) -> tuple[DefaultSetSection, ...]:
     found: tuple[DefaultSetSection, ...] = _SETS(value)
     wrong = tuple(faults([one.value() for one in found]))
     if wrong:
-        raise SelectorError(*wrong)
+        raise Faults(*wrong)
     return found
 
 

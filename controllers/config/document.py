@@ -166,6 +166,15 @@ def read(document: Document | None, overrides: Mapping[Path, Override] | None = 
     return found
 
 
+def place_of(file: str, path: Path) -> str:
+    """Where *file* has what stands at *path*, as a `Fault` begins: "file:line:column"; "" when it cannot be read (any more)."""
+    try:
+        line, column = _only_document(FilePath(file).read_bytes(), file).position(path)
+    except (OSError, ConfigurationError):
+        return ""
+    return f"{file}:{line}:{column}"
+
+
 def _only_document(source: bytes | str, file: str) -> Document:
     try:
         documents = read_documents(source, file, positions=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from controllers.config.decoder import Reader, setting, takes
-from webhook.objects.selectors import SelectorError, json_type
+from webhook.objects.selectors import json_type
 
 if TYPE_CHECKING:
     from controllers.plugins.using import ControllerInUse, RuleInUse
@@ -26,12 +26,7 @@ def _used(use: Callable[[dict[str, Any]], tuple[T, ...]]) -> Reader:
             raise ValueError(f"must be an object, name of the entry point: settings, not {json_type(value)}")
         if not value:
             return ()
-        from controllers.plugins.using import PluginFaults
-
-        try:
-            return use(value)
-        except PluginFaults as error:
-            raise SelectorError(*error.faults) from error
+        return use(value)
 
     return read
 

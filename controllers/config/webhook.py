@@ -24,7 +24,7 @@ _TIMING = Timing()
 _LONGEST_CA_S = 10 * 365 * 86400.0
 
 
-class CertificateSource(StrEnum):
+class CertificateOrigin(StrEnum):
     """Where the serving certificate comes from."""
 
     SELF = "self"  # made by us, with a CA of its own: in memory, or in the Secret secretName, which all replicas share
@@ -33,7 +33,7 @@ class CertificateSource(StrEnum):
     CERT_MANAGER = "cert-manager"  # the same, and its injector writes caBundle
 
 
-_SECRETS: Final = (CertificateSource.SECRET, CertificateSource.CERT_MANAGER)
+_SECRETS: Final = (CertificateOrigin.SECRET, CertificateOrigin.CERT_MANAGER)
 _HOST_LABEL: Final = r"[A-Za-z0-9_]([-A-Za-z0-9_]{0,61}[A-Za-z0-9_])?"
 _HOST: Final = re.compile(rf"(\*\.)?{_HOST_LABEL}(\.{_HOST_LABEL})*")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -75,7 +75,7 @@ class CertificateSection:
 
     #: where the serving certificate comes from: made by Gatehouse, from files, from a Secret that somebody else writes, or
     #: from cert-manager
-    source: CertificateSource = setting(CertificateSource.SELF, choice(CertificateSource))
+    source: CertificateOrigin = setting(CertificateOrigin.SELF, choice(CertificateOrigin))
     #: with `files`: PEM, leaf first, then intermediates; read again when it changes
     cert_file: str = setting("", text())
     #: with `files`: the private key, PEM
@@ -98,22 +98,22 @@ class CertificateSection:
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
             ("cert_file", "source"),
-            lambda it, given: it.source is CertificateSource.FILES and not it.cert_file,
+            lambda it, given: it.source is CertificateOrigin.FILES and not it.cert_file,
             "must name a file when the certificate's source is files",
         ),
         Rule(
             ("key_file", "source"),
-            lambda it, given: it.source is CertificateSource.FILES and not it.key_file,
+            lambda it, given: it.source is CertificateOrigin.FILES and not it.key_file,
             "must name a file when the certificate's source is files",
         ),
         Rule(
             ("source", "cert_file", "key_file", "ca_file"),
-            lambda it, given: it.source is not CertificateSource.FILES and bool(it.cert_file or it.key_file or it.ca_file),
+            lambda it, given: it.source is not CertificateOrigin.FILES and bool(it.cert_file or it.key_file or it.ca_file),
             "must be files when certFile, keyFile or caFile is set",
         ),
         Rule(
             ("hosts", "source"),
-            lambda it, given: it.source is CertificateSource.FILES and bool(it.hosts),
+            lambda it, given: it.source is CertificateOrigin.FILES and bool(it.hosts),
             "has no meaning when the certificate comes from files",
         ),
         Rule(
@@ -128,7 +128,7 @@ class CertificateSection:
         ),
         Rule(
             ("secret_name", "source"),
-            lambda it, given: it.source is CertificateSource.FILES and bool(it.secret_name),
+            lambda it, given: it.source is CertificateOrigin.FILES and bool(it.secret_name),
             "has no meaning when the certificate comes from files",
         ),
         Rule(
@@ -151,17 +151,17 @@ class CertificateSection:
         """The Secret of *namespace* that the certificate is in; None when it is in none."""
         if not self.secret_name:
             return None
-        ours = self.source is CertificateSource.SELF
+        ours = self.source is CertificateOrigin.SELF
         names = _distinct(f"{self.service_name}.{namespace}.svc", *self.hosts) if ours else ()
         return Wanted(namespace, self.secret_name, names, self.timing(), ours)
 
     def followed(self, namespace: str) -> Followed | None:
         """What is followed of it in the cluster; None when that is nothing. *namespace*: our own."""
-        if self.source is CertificateSource.FILES:
+        if self.source is CertificateOrigin.FILES:
             files = Files(self.cert_file, self.key_file, self.ca_file)
             return Followed(None, files, keeps_bundle=True) if self.ca_file else None
         wanted = self.wanted(namespace)
-        keeps_bundle = self.source is not CertificateSource.CERT_MANAGER  # whose injector does it
+        keeps_bundle = self.source is not CertificateOrigin.CERT_MANAGER  # whose injector does it
         return None if wanted is None else Followed(wanted, None, keeps_bundle)
 
 

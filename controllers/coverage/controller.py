@@ -12,15 +12,17 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from controllers.coverage.evictions import Limits
-from controllers.coverage.evictor import Evictor, Writer
+from controllers.coverage.evictor import Evictor
 from controllers.coverage.news import News
-from controllers.coverage.owners import Kinship, Reader, owner_key
+from controllers.coverage.owners import Kinship, owner_key
 from controllers.coverage.plan import GRACE_S
 from controllers.coverage.reconciler import Coverage, Known
 from controllers.coverage.reports import Reports
 from controllers.coverage.tally import Tally
-from controllers.runtime.controller import AddKey, Controller, Detach, OnDeath, informer_source
+from controllers.runtime.api import Creates, Reads
+from controllers.runtime.controller import AddKey, Controller, Detach, informer_source, memory_source
 from controllers.runtime.controller import Policy as Pace
+from controllers.runtime.errors import OnDeath
 from controllers.runtime.events import Announcer
 from controllers.runtime.informer import Informer
 from controllers.runtime.reconcile import Key, Leadership
@@ -38,7 +40,7 @@ NAME = "coverage"
 PACE = Pace(workers=2, timeout_s=30.0)
 
 
-class Api(Reader, Writer, Protocol):
+class Api(Reads, Creates, Protocol):
     """What is needed of `rest.RestClient`."""
 
 
@@ -89,7 +91,7 @@ def coverage(
             informer_source(namespaces, namespace_keys(kinship)),
             catalog_source(entries, policy.home, kinship),
             informer_source(pods, pod_keys(kinship)),
-            _memory_of(reconcile, tally),  # the last: it ends when nothing fills it any more
+            memory_source(reconcile.forget, tally.begin),  # the last: it ends when nothing fills it any more
         ],
         telemetry,
         clock,
@@ -169,13 +171,3 @@ def _gist(pod: PodFacts) -> object:
 def _says(namespace: NamespaceFacts) -> object:
     """What of *namespace* can change a pass; others keep their books in its annotations."""
     return (namespace.uid, namespace.labels, namespace.annotations.get(INJECT_ENTRIES), namespace.deleting)
-
-
-def _memory_of(reconcile: Coverage, tally: Tally) -> Callable[[AddKey], Detach]:
-    """No source of keys: the counts end when the controller stops, for then another replica may lead."""
-
-    def attach(add: AddKey) -> Detach:
-        tally.begin()
-        return reconcile.forget
-
-    return attach

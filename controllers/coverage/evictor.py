@@ -16,11 +16,11 @@ from controllers.coverage.evictions import Evict, Evicted, Hopeless, InVain, Lim
 from controllers.coverage.memory import Memory
 from controllers.coverage.news import News
 from controllers.coverage.plan import Survey
+from controllers.runtime.api import Creates
 from controllers.runtime.errors import ApiError, Cancelled, Conflict, NotFound, Throttled
 from controllers.runtime.events import Reference
 from controllers.runtime.rate import RateLimit
 from controllers.runtime.reconcile import Context, Key
-from controllers.runtime.resource import Json
 from webhook.clock import Clock
 from webhook.cluster import PodFacts
 from webhook.logs import get_log
@@ -34,12 +34,6 @@ CROWDED_RETRY_S: Final = 10.0
 GONE_RETRY_S: Final = 1.0  # the cache is about to say so
 
 
-class Writer(Protocol):
-    """What is needed of `rest.RestClient`."""
-
-    def create(self, path: str, body: Json, *, timeout_s: float | None = None) -> Json: ...
-
-
 class KnownPods(Protocol):
     """The pods as the cache has them."""
 
@@ -51,7 +45,7 @@ class Evictor:
 
     def __init__(
         self,
-        api: Writer,
+        api: Creates,
         limits: Limits,
         pods: KnownPods,
         owner: Callable[[Survey, Context], Reference],

@@ -12,14 +12,15 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import quote
 
 from controllers.coverage.plan import is_left_alone
+from controllers.runtime.api import Reads
 from controllers.runtime.errors import ApiError, Cancelled
 from controllers.runtime.events import Reference
 from controllers.runtime.reconcile import Context, Key
-from controllers.runtime.resource import Json, Params
+from controllers.runtime.resource import Json
 from webhook.cluster import PodFacts
 from webhook.logs import get_log
 
@@ -28,12 +29,6 @@ log = get_log("coverage")
 KEPT_WORKLOADS: Final = 4096
 # Those that are themselves made by a workload, and where they live.
 _MADE: Final = {"ReplicaSet": "/apis/apps/v1/namespaces/{}/replicasets", "Job": "/apis/batch/v1/namespaces/{}/jobs"}
-
-
-class Reader(Protocol):
-    """What is needed of `rest.RestClient`."""
-
-    def get(self, path: str, params: Params | None = None, *, timeout_s: float | None = None) -> Json: ...
 
 
 def owner_key(pod: PodFacts) -> Key:
@@ -87,7 +82,7 @@ class Kinship:
 class Workloads:
     """What stands above the owners of pods."""
 
-    def __init__(self, api: Reader) -> None:
+    def __init__(self, api: Reads) -> None:
         self._api = api
         self._lock = threading.Lock()  # guards _known; no IO under it
         self._known: OrderedDict[Reference, Reference] = OrderedDict()

@@ -12,8 +12,9 @@ from urllib.parse import quote
 
 from controllers.coverage.memory import Memory
 from controllers.coverage.news import News
-from controllers.coverage.owners import Reader, Workloads, is_worth_a_retry
+from controllers.coverage.owners import Workloads, is_worth_a_retry
 from controllers.coverage.plan import Survey, Told, tell_in_s, told_by
+from controllers.runtime.api import Reads
 from controllers.runtime.errors import ApiError
 from controllers.runtime.event_series import COLLECTION
 from controllers.runtime.events import Reference
@@ -30,7 +31,7 @@ log = get_log("coverage")
 class Reports:
     """The reports of one process."""
 
-    def __init__(self, api: Reader, news: News, telemetry: Telemetry, clock: Clock) -> None:
+    def __init__(self, api: Reads, news: News, telemetry: Telemetry, clock: Clock) -> None:
         self._api = api
         self._workloads = Workloads(api)
         self._news = news

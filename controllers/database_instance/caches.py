@@ -6,7 +6,7 @@ the controller waits. Threads: a reflector each; started and stopped by `facts`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from controllers.database_instance.memory import Orphanings
@@ -17,13 +17,12 @@ from controllers.database_instance.resources import (
     stateful_sets_resource,
     volumes_resource,
 )
+from controllers.runtime.errors import OnDeath
 from controllers.runtime.informer import Informer
 from controllers.runtime.resource import F, ListWatch, Resource
 from webhook.clock import Clock
 from webhook.objects.databases import ClaimFacts, ClaimMaker, InstanceFacts
 from webhook.telemetry import Telemetry
-
-OnDeath = Callable[[str, BaseException], None]
 
 
 class DatabaseCaches:

@@ -16,10 +16,11 @@ from controllers.database_instance.news import News
 from controllers.database_instance.plan import Defaults
 from controllers.database_instance.reconciler import DatabaseInstances
 from controllers.database_instance.writes import Api
-from controllers.runtime.controller import AddKey, Controller, Detach, OnDeath, Policy, Source, informer_source
+from controllers.runtime.controller import Controller, Policy, informer_source, memory_source
+from controllers.runtime.errors import OnDeath
 from controllers.runtime.events import Announcer
-from controllers.runtime.limiters import ExponentialPerKey, Limiter, LongestOf, Overall
-from controllers.runtime.reconcile import Key, Leadership
+from controllers.runtime.limiters import limiter_up_to
+from controllers.runtime.reconcile import Leadership
 from webhook.clock import Clock
 from webhook.telemetry import Telemetry
 
@@ -52,7 +53,7 @@ def database_instance(
         NAME,
         deletions.watching(reconcile, reconcile.cached),
         [
-            _memory_of(reconcile),
+            memory_source(reconcile.forget),
             informer_source(caches.instances, instance_keys(caches)),
             informer_source(caches.claims, claim_keys(caches)),
             informer_source(caches.stateful_sets, stateful_set_keys),
@@ -65,18 +66,5 @@ def database_instance(
         # Not for the volumes: they only wake, and a right that lacks for them must not hold up the rest.
         waits_for=[one.synced_event for one in (caches.instances, caches.claims, caches.stateful_sets)],
         policy=POLICY,
-        limiter=lambda: _limiter(clock),
+        limiter=lambda: limiter_up_to(LONGEST_BACKOFF_S, clock),
     )
-
-
-def _memory_of(reconcile: DatabaseInstances) -> Source:
-    """No source of keys: what is remembered ends when the controller stops, for then another replica may lead."""
-
-    def attach(add: AddKey) -> Detach:
-        return reconcile.forget
-
-    return attach
-
-
-def _limiter(clock: Clock) -> Limiter[Key]:
-    return LongestOf(ExponentialPerKey[Key](most_s=LONGEST_BACKOFF_S), Overall(clock, longest_s=LONGEST_BACKOFF_S))

@@ -29,6 +29,7 @@ from controllers.database_instance.resources import (
 )
 from controllers.database_instance.status import ORPHANED
 from controllers.database_instance.values import Instance, Reclaim, Situation, Snapshot, Surroundings, Volume, Workload
+from controllers.runtime.api import Reads, read_or_none
 from controllers.runtime.errors import NotFound
 from controllers.runtime.reconcile import Context, Key
 from controllers.runtime.resource import Json, Params
@@ -52,12 +53,6 @@ WORKLOADS: Final = (
 )
 
 
-class Reader(Protocol):
-    """What is needed of `rest.RestClient`."""
-
-    def get(self, path: str, params: Params | None = None, *, timeout_s: float | None = None) -> Json: ...
-
-
 class Watched(Protocol):
     """What the watches have told: `caches.DatabaseCaches`."""
 
@@ -71,7 +66,7 @@ class Watched(Protocol):
 class Live:
     """Reads what a `Situation` holds, with no request that its plan does not need."""
 
-    def __init__(self, api: Reader, watched: Watched, defaults: Defaults, memory: Memory) -> None:
+    def __init__(self, api: Reads, watched: Watched, defaults: Defaults, memory: Memory) -> None:
         """memory: is told which volumes each instance has."""
         self._api = api
         self._watched = watched
@@ -80,7 +75,7 @@ class Live:
 
     def instance(self, key: Key, context: Context) -> Instance | None:
         """The instance *key*; None when there is no such instance."""
-        obj = self._found(instance_path(key), context)
+        obj = read_or_none(self._api, instance_path(key), context.request_timeout_s())
         return None if obj is None else instance_of(obj)
 
     def situation(self, instance: Instance, context: Context) -> Situation:
@@ -124,7 +119,7 @@ class Live:
                 yield workload_of(one, collection, kind)
 
     def _is_terminating(self, namespace: str, context: Context) -> bool:
-        found = self._found(f"/api/v1/namespaces/{quote(namespace, safe='')}", context)
+        found = read_or_none(self._api, f"/api/v1/namespaces/{quote(namespace, safe='')}", context.request_timeout_s())
         return found is None or is_deleting(found)
 
     def _volumes(
@@ -153,7 +148,7 @@ class Live:
             more = {"continue": token}
 
     def _volume(self, name: str, context: Context) -> Volume | None:
-        found = self._found(f"{VOLUMES}/{quote(name, safe='')}", context)
+        found = read_or_none(self._api, f"{VOLUMES}/{quote(name, safe='')}", context.request_timeout_s())
         return None if found is None else volume_of(found)
 
     def _snapshots(self, instance: Instance, context: Context) -> list[Snapshot] | None:
@@ -169,7 +164,7 @@ class Live:
         content = snapshot_of(obj).content
         if not content:
             return snapshot_of(obj)
-        body = self._found(f"{CONTENTS}/{quote(content, safe='')}", context)
+        body = read_or_none(self._api, f"{CONTENTS}/{quote(content, safe='')}", context.request_timeout_s())
         retained = body is not None and (body.get("spec") or {}).get("deletionPolicy") == Reclaim.RETAIN
         return snapshot_of(obj, content_retained=retained, content_gone=body is None)
 
@@ -177,12 +172,6 @@ class Live:
         # Without a resource version: the newest state, not that of a cache of the API server.
         items: list[Json] = self._api.get(path, timeout_s=context.request_timeout_s()).get("items") or []
         return items
-
-    def _found(self, path: str, context: Context) -> Json | None:
-        try:
-            return self._api.get(path, timeout_s=context.request_timeout_s())
-        except NotFound:
-            return None
 
 
 def _kinds(

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Protocol
 from urllib.parse import quote
 
-from controllers.database_instance.live import CONTENTS, SNAPSHOTS, VOLUMES, Reader, below, instance_path
+from controllers.database_instance.live import CONTENTS, SNAPSHOTS, VOLUMES, below, instance_path
 from controllers.database_instance.resources import claim_of, snapshot_of, volume_of
 from controllers.database_instance.status import status_body
 from controllers.database_instance.values import (
@@ -39,6 +39,7 @@ from controllers.database_instance.values import (
     WriteStatus,
 )
 from controllers.runtime import finalizers
+from controllers.runtime.api import Creates, Deletes, PatchesJson, PatchesMerge, Reads
 from controllers.runtime.errors import AlreadyExists, NotFound
 from controllers.runtime.reconcile import Context
 from controllers.runtime.resource import Json
@@ -47,18 +48,8 @@ from webhook.objects.databases import FINALIZER, UID_LABEL
 CLAIMS = "v1/persistentvolumeclaims"
 
 
-class Api(Reader, Protocol):
+class Api(Reads, Creates, PatchesJson, PatchesMerge, Deletes, Protocol):
     """What is needed of `rest.RestClient`."""
-
-    def create(self, path: str, body: Json, *, timeout_s: float | None = None) -> Json: ...
-
-    def patch_json(self, path: str, operations: list[Json], *, timeout_s: float | None = None) -> Json: ...
-
-    def patch_merge(self, path: str, patch: Json, *, timeout_s: float | None = None) -> Json: ...
-
-    def delete(
-        self, path: str, *, uid: str = "", version: str = "", propagation: str = "", timeout_s: float | None = None
-    ) -> Json: ...
 
 
 class Writes:

@@ -14,11 +14,12 @@ from controllers.edge_health.news import News
 from controllers.edge_health.plan import Duties, is_published, was_marked
 from controllers.edge_health.reconciler import EdgeHealth
 from controllers.edge_health.writes import Api, Writes
-from controllers.runtime.controller import AddKey, Controller, Detach, OnDeath, Policy, Source, informer_source
+from controllers.runtime.controller import Controller, Policy, informer_source, memory_source
+from controllers.runtime.errors import OnDeath
 from controllers.runtime.events import Announcer
 from controllers.runtime.freshness import OwnWrites
 from controllers.runtime.informer import Informer
-from controllers.runtime.limiters import ExponentialPerKey, Limiter, LongestOf, Overall
+from controllers.runtime.limiters import limiter_up_to
 from controllers.runtime.lister import PodLister
 from controllers.runtime.reconcile import Key, Leadership
 from controllers.runtime.store import Change, Deletion, Store, Update
@@ -60,7 +61,7 @@ def edge_health(
         NAME,
         reconcile,
         [
-            _memory_of(reconcile),
+            memory_source(reconcile.forget),
             informer_source(nodes, node_keys, reconcile.urgency),
             informer_source(pods, pod_keys(nodes.store), reconcile.urgency),
         ],
@@ -71,7 +72,7 @@ def edge_health(
         waits_for=(nodes.synced_event, pods.synced_event),
         own_writes=own_writes,
         policy=POLICY,
-        limiter=lambda: _limiter(clock),
+        limiter=lambda: limiter_up_to(LONGEST_BACKOFF_S, clock),
     )
 
 
@@ -97,16 +98,3 @@ def pod_keys(nodes: Store[NodeFacts]) -> Callable[[Change[PodFacts]], Iterable[K
 
 def _changes_nothing(change: Change[NodeFacts] | Change[PodFacts]) -> bool:
     return isinstance(change, Update) and change.old.facts == change.item.facts
-
-
-def _memory_of(reconcile: EdgeHealth) -> Source:
-    """No source of keys: what is remembered of nodes ends when the controller stops, for then another replica may lead."""
-
-    def attach(add: AddKey) -> Detach:
-        return reconcile.forget
-
-    return attach
-
-
-def _limiter(clock: Clock) -> Limiter[Key]:
-    return LongestOf(ExponentialPerKey[Key](most_s=LONGEST_BACKOFF_S), Overall(clock, longest_s=LONGEST_BACKOFF_S))

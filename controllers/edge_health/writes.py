@@ -13,11 +13,12 @@ from urllib.parse import quote
 
 from controllers.edge_health.mending import has_status, ready_patch, taint_operations, wanted_status
 from controllers.edge_health.plan import Duties, LetPodGo, RemoveTaint, RestorePod, plan
+from controllers.runtime.api import PatchesJson, PatchesStrategic, Reads, read_or_none
 from controllers.runtime.errors import Conflict, Invalid, NotFound
 from controllers.runtime.freshness import OwnWrites
 from controllers.runtime.projection import nodes_resource, pods_resource
 from controllers.runtime.reconcile import Context
-from controllers.runtime.resource import Item, Json, Params
+from controllers.runtime.resource import Item, Json
 from webhook.clock import Clock
 from webhook.cluster import NodeFacts, PodFacts
 from webhook.objects.votes import VotePolicy
@@ -33,14 +34,8 @@ class Overruled(Conflict):
     """
 
 
-class Api(Protocol):
+class Api(Reads, PatchesJson, PatchesStrategic, Protocol):
     """What is needed of `rest.RestClient`."""
-
-    def get(self, path: str, params: Params | None = None, *, timeout_s: float | None = None) -> Json: ...
-
-    def patch_json(self, path: str, operations: list[Json], *, timeout_s: float | None = None) -> Json: ...
-
-    def patch_strategic(self, path: str, patch: Json, *, timeout_s: float | None = None) -> Json: ...
 
 
 class Writes:
@@ -62,7 +57,7 @@ class Writes:
 
     def node(self, name: str, context: Context) -> Item[NodeFacts] | None:
         """The node as the API server has it; None when it is gone."""
-        found = self._found(_node_path(name), context)
+        found = read_or_none(self._api, _node_path(name), context.request_timeout_s())
         return None if found is None else self._node_items.convert(found)
 
     def remove_taint(self, node: Item[NodeFacts], context: Context) -> bool:
@@ -118,14 +113,8 @@ class Writes:
         return any(isinstance(step, RemoveTaint) for step in steps)
 
     def _pod(self, path: str, context: Context) -> Item[PodFacts] | None:
-        found = self._found(path, context)
+        found = read_or_none(self._api, path, context.request_timeout_s())
         return None if found is None else self._pod_items.convert(found)
-
-    def _found(self, path: str, context: Context) -> Json | None:
-        try:
-            return self._api.get(path, timeout_s=context.request_timeout_s())
-        except NotFound:
-            return None
 
 
 def _version(obj: Json) -> str:

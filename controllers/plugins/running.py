@@ -7,13 +7,14 @@ Threads: those of `Informer` and `Controller`. Errors: PluginError from `control
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
 
 from controllers.plugins.using import ControllerInUse
 from controllers.runtime.controller import Controller, informer_source
+from controllers.runtime.errors import OnDeath
 from controllers.runtime.events import Announcer
 from controllers.runtime.informer import Informer
 from controllers.runtime.plugin import Api, Given
@@ -21,9 +22,8 @@ from controllers.runtime.reconcile import Context, Key, Leadership, Outcome, Rec
 from controllers.runtime.resource import ListWatch
 from webhook.clock import Clock
 from webhook.errors import PluginError
+from webhook.objects.sources import dotted
 from webhook.telemetry import Telemetry
-
-OnDeath = Callable[[str, BaseException], None]
 
 
 class PluginControllers:
@@ -65,16 +65,17 @@ class PluginControllers:
         leadership: Leadership,
     ) -> Controller:
         plugin = used.plugin
-        where = f"plugins.controllers.{used.origin.name}: {used.origin}"
+        path = ("plugins", "controllers", used.origin.name)
+        where = f"{dotted(path)}: {used.origin}"
         pairs = list(zip(used.watches, informers, strict=True))
         caches = {watch.resource.name: informer.store for watch, informer in pairs}
         given = Given(used.settings, api, caches, announcer, self._telemetry, self._clock)
         try:
             reconcile = plugin.build(given)
         except (Exception, SystemExit) as error:
-            raise PluginError(f"{where}: the controller cannot be built: {type(error).__name__}: {error}") from error
+            raise PluginError(f"{where}: the controller cannot be built: {type(error).__name__}: {error}", path) from error
         if not callable(reconcile):
-            raise PluginError(f"{where}: build gave a {type(reconcile).__name__}, which cannot be called")
+            raise PluginError(f"{where}: build gave a {type(reconcile).__name__}, which cannot be called", path)
         return Controller(
             used.origin.name,
             contained(reconcile, str(used.origin)),

@@ -22,7 +22,7 @@ from webhook.admission.plugin import NAME, RulePlugin, check_settings, service_o
 from webhook.admission.registry import taken
 from webhook.admission.service import Service
 from webhook.errors import PluginError
-from webhook.objects.sources import Path
+from webhook.objects.sources import Faults, Path
 
 # The names of our own controllers: labels of metrics, of threads and of health checks.
 OURS: Final = frozenset({"edge-health", "coverage", "pod-ip", "database-instance", "certificates", "sidecar-entries"})
@@ -48,16 +48,8 @@ class ControllerInUse:
     watches: tuple[Watch[Any], ...]
 
 
-class PluginFaults(ValueError):
-    """`faults` has (path below the section, what is wrong) pairs."""
-
-    def __init__(self, *faults: tuple[Path, str]) -> None:
-        self.faults = faults
-        super().__init__("; ".join(message for _, message in faults))
-
-
 def rules_in(section: Mapping[str, Any]) -> tuple[RuleInUse, ...]:
-    """The rules that *section* names, in its order. Raises PluginFaults with every fault."""
+    """The rules that *section* names, in its order. Raises Faults with every fault."""
     mine = taken()
 
     def use(name: str, plugin: Any, settings: Any, origin: Origin) -> RuleInUse:
@@ -69,7 +61,7 @@ def rules_in(section: Mapping[str, Any]) -> tuple[RuleInUse, ...]:
 
 
 def controllers_in(section: Mapping[str, Any]) -> tuple[ControllerInUse, ...]:
-    """The controllers that *section* names, in its order. Raises PluginFaults with every fault."""
+    """The controllers that *section* names, in its order. Raises Faults with every fault."""
 
     def use(name: str, plugin: Any, settings: Any, origin: Origin) -> ControllerInUse:
         if not NAME.fullmatch(name):
@@ -107,8 +99,8 @@ def _each(section: Mapping[str, Any], group: str, kind: type, use: Callable[[str
             found.append(use(name, plugin, sections.read(settings, value), origin))
         except PluginError as error:
             faults.append(((name,), str(error)))
-        except sections.SettingsError as error:
+        except Faults as error:
             faults += [((name, *path), message) for path, message in error.faults]
     if faults:
-        raise PluginFaults(*faults)
+        raise Faults(*faults)
     return tuple(found)

@@ -21,6 +21,7 @@ from controllers.pod_ip.book import AddressBook
 from controllers.pod_ip.failures import undecided
 from controllers.pod_ip.paths import PODS_PATH, RESERVATIONS_PATH, pool_path, reservation_path, reservation_status_path
 from controllers.pod_ip.resources import reservation_from_object
+from controllers.runtime.api import Creates, Deletes, PatchesMerge, Reads, ReadsBytes
 from controllers.runtime.errors import (
     AlreadyExists,
     ApiError,
@@ -30,7 +31,7 @@ from controllers.runtime.errors import (
     UndecodableAnswer,
     UndecodableObject,
 )
-from controllers.runtime.resource import Json, Params
+from controllers.runtime.resource import Params
 from webhook.addresses.address import Address, AddressError
 from webhook.addresses.allocating import Steps, allocate, foreseen
 from webhook.addresses.effects import Carriers, Claim, Confirm, Effect, ListAll, Outcome, Reserve, Withdraw
@@ -51,22 +52,8 @@ LIST_KEPT_S: Final = 1.0
 _METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 
 
-class Api(Protocol):
+class Api(Reads, ReadsBytes, Creates, PatchesMerge, Deletes, Protocol):
     """What an allocation needs of `rest.RestClient`."""
-
-    def get(self, path: str, params: Params | None = None, *, timeout_s: float | None = None) -> Json: ...
-
-    def get_bytes(
-        self, path: str, params: Params | None = None, *, timeout_s: float | None = None, accept: str = "application/json"
-    ) -> bytes: ...
-
-    def create(self, path: str, body: Json, *, timeout_s: float | None = None) -> Json: ...
-
-    def patch_merge(self, path: str, patch: Json, *, timeout_s: float | None = None) -> Json: ...
-
-    def delete(
-        self, path: str, *, uid: str = "", version: str = "", propagation: str = "", timeout_s: float | None = None
-    ) -> Json: ...
 
 
 class _Metadata(msgspec.Struct):

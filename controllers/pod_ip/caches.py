@@ -24,7 +24,7 @@ from controllers.pod_ip.book import AddressBook
 from controllers.pod_ip.calico import Calico
 from controllers.pod_ip.failures import undecided
 from controllers.pod_ip.resources import pools_resource, reservations_resource, stateful_sets_resource
-from controllers.runtime.errors import ApiError, NotFound, UndecodableObject
+from controllers.runtime.errors import ApiError, NotFound, OnDeath, UndecodableObject
 from controllers.runtime.informer import Informer
 from controllers.runtime.resource import F, ListWatch, Resource
 from controllers.runtime.rest import RestClient
@@ -45,7 +45,6 @@ LIVE_S: Final = 1.0
 LISTED: Final = 500  # pools on the status page
 RANGES: Final = "features.podIP.ranges"  # the network's name where Calico cannot say it
 
-OnDeath = Callable[[str, BaseException], None]
 T = TypeVar("T")
 
 

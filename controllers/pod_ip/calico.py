@@ -22,7 +22,7 @@ import msgspec
 
 from controllers.runtime.backoff import Backoff, BackoffPolicy
 from controllers.runtime.decoding import Projected, StructProjection
-from controllers.runtime.errors import ApiError, Cancelled, NotFound, UndecodableAnswer
+from controllers.runtime.errors import ApiError, Cancelled, NotFound, OnDeath, UndecodableAnswer
 from controllers.runtime.informer import Informer
 from controllers.runtime.resource import F, Item, ListWatch, Resource
 from controllers.runtime.store import Change, Deletion
@@ -45,7 +45,6 @@ RECHECK_S: Final = 30.0  # while it is not installed
 _BACKOFF: Final = BackoffPolicy(initial_s=0.5, cap_s=15.0)
 _WORKLOAD: Final = "Workload"
 
-OnDeath = Callable[[str, BaseException], None]
 OnBlock = Callable[[str, Collection[Address]], None]  # its name, and which addresses it has in use now
 
 

@@ -22,11 +22,12 @@ from controllers.pod_ip.pools import PoolStatuses
 from controllers.pod_ip.reconciler import GATES, POOL, PodIp
 from controllers.pod_ip.resources import BY_KEY, BY_NAME, BY_OWNER, BY_POD
 from controllers.pod_ip.writes import Api, Writes
-from controllers.runtime.controller import AddKey, Controller, Detach, OnDeath, Policy, Source, informer_source
+from controllers.runtime.controller import AddKey, Controller, Detach, Policy, Source, informer_source, memory_source
+from controllers.runtime.errors import OnDeath
 from controllers.runtime.events import Announcer
 from controllers.runtime.freshness import OwnWrites
 from controllers.runtime.informer import Informer
-from controllers.runtime.limiters import ExponentialPerKey, Limiter, LongestOf, Overall
+from controllers.runtime.limiters import limiter_up_to
 from controllers.runtime.reconcile import Key, Leadership
 from controllers.runtime.store import Addition, Change, Deletion, Update
 from controllers.runtime.workqueue import LIVE
@@ -100,7 +101,7 @@ def pod_ip(
         NAME,
         reconcile,
         # Memory is the last: it ends when nothing fills it any more.
-        [queue.attach, *_attached(sources, known, line), _memory_of(reconcile)],
+        [queue.attach, *_attached(sources, known, line), memory_source(reconcile.forget)],
         telemetry,
         clock,
         on_death,
@@ -108,7 +109,7 @@ def pod_ip(
         waits_for=(*sources.synced_events(), *waits_for),
         own_writes=own_writes,
         policy=PACE,
-        limiter=lambda: _limiter(clock),
+        limiter=lambda: limiter_up_to(LONGEST_BACKOFF_S, clock),
     )
 
 
@@ -244,16 +245,3 @@ class _Queue:
 
     def _detach(self) -> None:
         self._add = None
-
-
-def _memory_of(reconcile: PodIp) -> Callable[[AddKey], Detach]:
-    """No source of keys: what is remembered ends when the controller stops, for then another replica may lead."""
-
-    def attach(add: AddKey) -> Detach:
-        return reconcile.forget
-
-    return attach
-
-
-def _limiter(clock: Clock) -> Limiter[Key]:
-    return LongestOf(ExponentialPerKey[Key](most_s=LONGEST_BACKOFF_S), Overall(clock, longest_s=LONGEST_BACKOFF_S))

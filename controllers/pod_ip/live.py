@@ -12,16 +12,16 @@ Errors:  ApiError, UndecodableObject, LeaseLost.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from controllers.pod_ip.known import Known, carrier_of
 from controllers.pod_ip.paths import PODS_PATH, pod_path, pods_path, reservation_path, stateful_set_path
 from controllers.pod_ip.plan import Situation, StatefulSetFacts, situation_of
 from controllers.pod_ip.resources import reservation_from_object, stateful_set_from_object
-from controllers.runtime.errors import NotFound
+from controllers.runtime.api import Reads, read_or_none
 from controllers.runtime.projection import pods_resource
 from controllers.runtime.reconcile import Context
-from controllers.runtime.resource import Json, Params
+from controllers.runtime.resource import Json
 from webhook.addresses.address import V4, V6, Address
 from webhook.addresses.facts import ReservationFacts
 from webhook.addresses.keys import STATEFUL_SET
@@ -29,16 +29,10 @@ from webhook.addresses.marks import Carrier
 from webhook.names import ALLOCATED_IP
 
 
-class Reader(Protocol):
-    """What is needed of `rest.RestClient`."""
-
-    def get(self, path: str, params: Params | None = None, *, timeout_s: float | None = None) -> Json: ...
-
-
 class Live:
     """Live reads of addresses and who carries them."""
 
-    def __init__(self, api: Reader, known: Known) -> None:
+    def __init__(self, api: Reads, known: Known) -> None:
         self._api = api
         self._known = known
         self._pods = pods_resource().projection
@@ -63,12 +57,12 @@ class Live:
 
     def reservation(self, address: Address, context: Context) -> ReservationFacts | None:
         """The reservation of *address*; None when there is none."""
-        found = self._found(reservation_path(address), context)
+        found = read_or_none(self._api, reservation_path(address), context.request_timeout_s())
         return None if found is None else reservation_from_object(found)
 
     def pod(self, namespace: str, name: str, context: Context) -> Json | None:
         """The pod; None when it is gone."""
-        return self._found(pod_path(namespace, name), context)
+        return read_or_none(self._api, pod_path(namespace, name), context.request_timeout_s())
 
     def carrier(self, pod: Json) -> Carrier:
         """A pod that was read."""
@@ -96,11 +90,7 @@ class Live:
     def _stateful_set(self, reservation: ReservationFacts, context: Context) -> StatefulSetFacts | None:
         if reservation.owner.kind != STATEFUL_SET or not reservation.owner.name:
             return None
-        found = self._found(stateful_set_path(reservation.namespace, reservation.owner.name), context)
+        found = read_or_none(
+            self._api, stateful_set_path(reservation.namespace, reservation.owner.name), context.request_timeout_s()
+        )
         return None if found is None else stateful_set_from_object(found)
-
-    def _found(self, path: str, context: Context) -> Json | None:
-        try:
-            return self._api.get(path, timeout_s=context.request_timeout_s())
-        except NotFound:
-            return None

@@ -18,8 +18,8 @@ import attrs
 
 from controllers.pod_ip.adoption import without_reservation
 from controllers.pod_ip.known import Known
-from controllers.pod_ip.live import Reader
 from controllers.pod_ip.paths import pool_path
+from controllers.runtime.api import PatchesMerge, Reads
 from controllers.runtime.errors import NotFound
 from controllers.runtime.reconcile import Context, Done, Key, Outcome, RequeueAfter
 from controllers.runtime.resource import Json
@@ -41,10 +41,8 @@ _READY, _EXHAUSTED = "Ready", "Exhausted"  # conditions
 _SHORT_S: Final = 0.001  # a queue wakes up a little early
 
 
-class Api(Reader, Protocol):
+class Api(Reads, PatchesMerge, Protocol):
     """What is needed of `rest.RestClient`."""
-
-    def patch_merge(self, path: str, patch: Json, *, timeout_s: float | None = None) -> Json: ...
 
 
 @attrs.frozen

@@ -40,7 +40,8 @@ from webhook.addresses.grammar import parse_items
 from webhook.addresses.ranges import AddressSet
 from webhook.objects.durations import parse_duration_s
 from webhook.objects.meta import parse_time_s
-from webhook.objects.selectors import Selector, SelectorError
+from webhook.objects.selectors import Selector
+from webhook.objects.sources import Faults
 
 BY_KEY: Final = "key"  # index of reservations: spec.reservationKey
 BY_OWNER: Final = "owner"  # index of reservations: spec.owner.uid
@@ -243,7 +244,7 @@ def _terms(spec: _PoolSpec) -> _Terms:
     """What the schema of the CRD should have refused is refused here, with the field. Raises ValueError."""
     try:
         selector = None if spec.namespace_selector is None else Selector.from_object(spec.namespace_selector)
-    except SelectorError as error:
+    except Faults as error:
         raise ValueError(f"spec.namespaceSelector: {error}") from error
     if spec.on_exhausted not in (None, *OnExhausted):
         raise ValueError(f'spec.onExhausted: "{spec.on_exhausted}" is neither deny nor gate')

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 from controllers.pod_ip.actions import Bind, Cool, Keep, Restore
 from controllers.pod_ip.bodies import bound_patch, cooling_patch, reservation_body, waiting_patch
-from controllers.pod_ip.live import Reader
 from controllers.pod_ip.paths import RESERVATIONS_PATH, reservation_path, reservation_status_path
+from controllers.runtime.api import Creates, Deletes, PatchesJson, PatchesMerge, Reads
 from controllers.runtime.errors import AlreadyExists, NotFound
 from controllers.runtime.freshness import OwnWrites
 from controllers.runtime.reconcile import Context
@@ -27,18 +27,8 @@ from webhook.addresses.ranges import AddressSet, Span
 from webhook.clock import Clock
 
 
-class Api(Reader, Protocol):
+class Api(Reads, Creates, PatchesJson, PatchesMerge, Deletes, Protocol):
     """What is needed of `rest.RestClient`."""
-
-    def create(self, path: str, body: Json, *, timeout_s: float | None = None) -> Json: ...
-
-    def patch_merge(self, path: str, patch: Json, *, timeout_s: float | None = None) -> Json: ...
-
-    def patch_json(self, path: str, operations: list[Json], *, timeout_s: float | None = None) -> Json: ...
-
-    def delete(
-        self, path: str, *, uid: str = "", version: str = "", propagation: str = "", timeout_s: float | None = None
-    ) -> Json: ...
 
 
 class Writes:

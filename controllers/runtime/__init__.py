@@ -3,6 +3,7 @@
 The noun decides, the doer does: `watch`, `backoff`, `store`, `projection`, `election`, `leases` and `event_series` are pure or
 memory only; `rest`, `reflector`, `controller`, `elector` and `events` own the sockets and the threads.
 
+    api        what is needed of an API server, a verb at a time (Protocols)
     rest       one HTTP client for the API server: typed errors, timeouts on every call
     resource   what is watched, and how bytes become facts (Protocols and values)
     watch      the list/watch machine: state, observation -> state, effects

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 
-from controllers.runtime.errors import ApiError, Cancelled, InformerStopped
+from controllers.runtime.errors import ApiError, Cancelled, InformerStopped, OnDeath
 from controllers.runtime.freshness import OwnWrites
 from controllers.runtime.informer import Informer
 from controllers.runtime.limiters import Limiter
@@ -49,7 +49,6 @@ log = get_log("controller")
 SYNC_POLL_S = 0.1  # a thread can wait for one event only, and that is its stop
 STUCK_AFTER_S = 60.0  # beyond its deadline: then a pass has hung
 
-OnDeath = Callable[[str, BaseException], None]  # thread name, error
 AddKey = Callable[[Key, int], None]  # key, priority
 Detach = Callable[[], None]
 Source = Callable[[AddKey], Detach]  # subscribes; the answer ends the subscription
@@ -81,6 +80,19 @@ def informer_source(
 
         registration = informer.add_handler(handle)
         return lambda: _ignore(informer.remove_handler(registration))
+
+    return attach
+
+
+def memory_source(forget: Detach, begin: Callable[[], None] = lambda: None) -> Source:
+    """No source of keys: what a controller remembers ends when it stops, for then another replica may lead.
+
+    begin: called when it starts.
+    """
+
+    def attach(add: AddKey) -> Detach:
+        begin()
+        return forget
 
     return attach
 

@@ -9,11 +9,12 @@ whole dicts, 1.3 KB kept per node against 32 KB.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from controllers.runtime.arriving import Cutter
 from controllers.runtime.errors import StatusBody, UndecodableAnswer, UndecodableObject, error_from_status
 from controllers.runtime.resource import Added, Body, Bookmark, Broken, Event, F, Item, Json, Page, Removed, Skipped
 
@@ -85,6 +86,7 @@ class StructProjection(Generic[S, F]):
             ],
         )
         self._pages: msgspec.json.Decoder[Any] = msgspec.json.Decoder(page)
+        self._lists: msgspec.json.Decoder[Any] = msgspec.json.Decoder(list[struct])  # type: ignore[valid-type]
         self._objects = msgspec.json.Decoder(struct)
 
     def page(self, body: Body) -> Page[F]:
@@ -97,6 +99,14 @@ class StructProjection(Generic[S, F]):
                 raise UndecodableAnswer(f"list of {self._kind}: {error}") from error
             return self._page_one_by_one(body)
         return Page(items, listed.metadata.version or "", listed.metadata.token or "")
+
+    def read(self, pieces: Iterable[Body]) -> Page[F]:
+        items: list[Item[F]] = []
+        broken: list[Broken] = []
+        cutter = Cutter(pieces)
+        cutter.cut(lambda text: self._decode_items(text, items, broken))
+        page = self.page(cutter.rest())
+        return Page((*items, *page.items), page.version, page.token, (*broken, *page.broken))
 
     def event(self, line: bytes) -> Event[F]:
         try:
@@ -138,6 +148,27 @@ class StructProjection(Generic[S, F]):
             name = metadata.get("name") if isinstance(metadata, dict) else None
             raise UndecodableObject(self._subject(name if isinstance(name, str) else ""), str(error)) from error
 
+    def _decode_items(self, text: memoryview, items: list[Item[F]], broken: list[Broken]) -> bool:
+        """Append what the list *text* has; whether it is JSON."""
+        try:
+            items.extend([self._to_item(seen) for seen in self._lists.decode(text)])
+        except (msgspec.DecodeError, ValueError) as error:
+            if type(error) is msgspec.DecodeError:
+                return False
+            try:
+                raws = _RAWS.decode(bytes(text))  # a Raw holds on to what it is a part of
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                return False
+            self._one_by_one(raws, items, broken)
+        return True
+
+    def _one_by_one(self, raws: Iterable[msgspec.Raw], items: list[Item[F]], broken: list[Broken]) -> None:
+        for raw in raws:
+            try:
+                items.append(self.item(raw))
+            except UndecodableObject as error:
+                broken.append(Broken(_key_of(raw), str(error)))
+
     def _page_one_by_one(self, body: Body) -> Page[F]:
         try:
             listed = _LISTS.decode(body)
@@ -146,11 +177,7 @@ class StructProjection(Generic[S, F]):
         self._check_list(listed.kind)
         items: list[Item[F]] = []
         broken: list[Broken] = []
-        for raw in listed.items or ():
-            try:
-                items.append(self.item(raw))
-            except UndecodableObject as error:
-                broken.append(Broken(_key_of(raw), str(error)))
+        self._one_by_one(listed.items or (), items, broken)
         return Page(tuple(items), listed.metadata.version or "", listed.metadata.token or "", tuple(broken))
 
     def _check_list(self, kind: str | None) -> None:
@@ -184,6 +211,7 @@ class StructProjection(Generic[S, F]):
 
 
 _LISTS = msgspec.json.Decoder(_RawList)
+_RAWS = msgspec.json.Decoder(list[msgspec.Raw])
 _EVENTS = msgspec.json.Decoder(_RawEvent)
 _TYPED = msgspec.json.Decoder(Projected)
 _BOOKMARKS = msgspec.json.Decoder(_Bookmark)

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from random import random as system_random
 from typing import Protocol
 
+from controllers.runtime.api import Creates, Reads, Updates
 from controllers.runtime.election import (
     Candidate,
     Create,
@@ -44,11 +45,11 @@ from controllers.runtime.election import (
     tenure_left_s,
 )
 from controllers.runtime.errands import Errands
-from controllers.runtime.errors import Conflict, LeaseLost, NotFound
+from controllers.runtime.errors import Conflict, LeaseLost, NotFound, OnDeath
 from controllers.runtime.events import Announcer, Reference
 from controllers.runtime.lease_contact import LeaseContact, standing
 from controllers.runtime.leases import API_VERSION, COLLECTION, lease_in
-from controllers.runtime.resource import Json, Params
+from controllers.runtime.resource import Json
 from webhook.clock import Clock, Deadline
 from webhook.logs import get_log
 from webhook.telemetry import Telemetry
@@ -59,17 +60,9 @@ LED_WORK_ENDS_WITHIN_S = 5.0
 STALE_TOLERANCE_S = 20.0  # client-go's: a leader is unwell when its last renewal is older than the lease and this
 HANG_TOLERANCE_S = 60.0  # over the lease duration; every request has a timeout far below
 
-OnDeath = Callable[[str, BaseException], None]  # thread name, error
 
-
-class LeaseClient(Protocol):
+class LeaseClient(Reads, Creates, Updates, Protocol):
     """What the elector needs of an API server (`rest.RestClient`). Raises ApiError."""
-
-    def get(self, path: str, params: Params | None = None, *, timeout_s: float | None = None) -> Json: ...
-
-    def create(self, path: str, body: Json, *, timeout_s: float | None = None) -> Json: ...
-
-    def update(self, path: str, body: Json, *, timeout_s: float | None = None) -> Json: ...
 
 
 class LedWork(Protocol):

@@ -28,10 +28,12 @@ RuntimeFault                                never raised itself
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import msgspec
 
+OnDeath = Callable[[str, BaseException], None]  # told the name of a thread that died of an unforeseen error, and the error
 MOST_RETRY_AFTER_S = 60.0  # what we obey: a proxy's typing error must not put an object off for days
 
 

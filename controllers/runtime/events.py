@@ -16,9 +16,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
-from controllers.runtime.errors import AlreadyExists, ApiError, Forbidden, NotFound
+from controllers.runtime.api import Creates, PatchesMerge
+from controllers.runtime.errors import AlreadyExists, ApiError, Forbidden, NotFound, OnDeath
 from controllers.runtime.event_series import KEPT, Count, EventSeries, Kept, Occurrence, Reference, Write
-from controllers.runtime.resource import Json
 from webhook.clock import Clock, Deadline
 from webhook.logs import Throttle, get_log
 from webhook.names import DOMAIN
@@ -28,7 +28,6 @@ __all__ = ["Announcer", "EventClient", "EventRecorder", "Reference"]
 
 log = get_log("events")
 
-OnDeath = Callable[[str, BaseException], None]  # thread name, error
 
 QUEUE_LIMIT = 10_000  # two for each of 5,000 nodes: an outage of a whole site, at 10 requests a second, is told in a while
 REQUEST_TIMEOUT_S = 5.0
@@ -50,12 +49,8 @@ class Announcer(Protocol):
         """
 
 
-class EventClient(Protocol):
+class EventClient(Creates, PatchesMerge, Protocol):
     """What the recorder needs of an API server (`rest.RestClient`). Raises ApiError."""
-
-    def create(self, path: str, body: Json, *, timeout_s: float | None = None) -> Json: ...
-
-    def patch_merge(self, path: str, patch: Json, *, timeout_s: float | None = None) -> Json: ...
 
 
 class EventRecorder:

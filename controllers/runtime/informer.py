@@ -17,8 +17,8 @@ from random import random as system_random
 from typing import Generic
 
 from controllers.runtime.backoff import Backoff
-from controllers.runtime.errors import InformerStopped
-from controllers.runtime.reflector import OnDeath, Reflector
+from controllers.runtime.errors import InformerStopped, OnDeath
+from controllers.runtime.reflector import Reflector
 from controllers.runtime.resource import Added, F, Item, ListWatch, Removed, Resource
 from controllers.runtime.store import Addition, Change, Store
 from controllers.runtime.watch import WatchPolicy

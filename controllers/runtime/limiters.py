@@ -104,3 +104,8 @@ class LongestOf(Generic[K]):
 def default_limiter(clock: Clock) -> Limiter[Hashable]:
     """The limiter of a controller's queue."""
     return LongestOf(ExponentialPerKey[Hashable](), Overall(clock))
+
+
+def limiter_up_to(longest_s: float, clock: Clock) -> Limiter[Hashable]:
+    """As `default_limiter`; no key waits longer than *longest_s*."""
+    return LongestOf(ExponentialPerKey[Hashable](most_s=longest_s), Overall(clock, longest_s=longest_s))

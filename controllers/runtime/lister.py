@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from typing import Generic
 from urllib.parse import quote
 
+from controllers.runtime.api import ReadsBytes
 from controllers.runtime.informer import Informer
 from controllers.runtime.live import METADATA_ONLY, Keep, LiveReads
 from controllers.runtime.projection import BY_KUBELET, BY_NODE, nodes_resource
 from controllers.runtime.projection_cluster import BY_NAMESPACE, name_in, namespaces_resource
-from controllers.runtime.resource import F, Getter, Resource
+from controllers.runtime.resource import F, Resource
 from webhook.clock import Clock, Deadline
 from webhook.cluster import NamespaceFacts, NodeFacts, PodFacts
 from webhook.objects.limit_ranges import LimitRange
@@ -45,7 +46,7 @@ class NodeLister:
     """Implements `webhook.cluster.Nodes`."""
 
     def __init__(
-        self, informer: Informer[NodeFacts], client: Getter, policy: VotePolicy, clock: Clock, telemetry: Telemetry
+        self, informer: Informer[NodeFacts], client: ReadsBytes, policy: VotePolicy, clock: Clock, telemetry: Telemetry
     ) -> None:
         self._store = informer.store
         self._live = LiveObjects(nodes_resource(policy), client, clock, telemetry)
@@ -63,7 +64,7 @@ class NodeLister:
 class NamespaceLister:
     """Implements `webhook.cluster.Namespaces`."""
 
-    def __init__(self, informer: Informer[NamespaceFacts], client: Getter, clock: Clock, telemetry: Telemetry) -> None:
+    def __init__(self, informer: Informer[NamespaceFacts], client: ReadsBytes, clock: Clock, telemetry: Telemetry) -> None:
         self._store = informer.store
         self._live = LiveObjects(namespaces_resource(), client, clock, telemetry)
 
@@ -97,7 +98,7 @@ class QuotaLister:
 class LiveConfigMaps:
     """Implements `webhook.cluster.ConfigMaps`: asks for the metadata only."""
 
-    def __init__(self, client: Getter, clock: Clock, telemetry: Telemetry) -> None:
+    def __init__(self, client: ReadsBytes, clock: Clock, telemetry: Telemetry) -> None:
         self._live = LiveReads("configmaps", name_in, client, clock, telemetry, accept=METADATA_ONLY, keep=CONFIG_MAP_KEPT)
 
     def exists(self, namespace: str, name: str, deadline: Deadline) -> bool | None:
@@ -110,7 +111,7 @@ class LiveConfigMaps:
 class LiveObjects(Generic[F]):
     """Live reads of one kind of cluster-scoped objects, by name."""
 
-    def __init__(self, resource: Resource[F], client: Getter, clock: Clock, telemetry: Telemetry) -> None:
+    def __init__(self, resource: Resource[F], client: ReadsBytes, clock: Clock, telemetry: Telemetry) -> None:
         self._path = resource.path
         self._reads = LiveReads(resource.name, lambda body: resource.projection.item(body).facts, client, clock, telemetry)
 

@@ -16,8 +16,9 @@ from typing import Final, Generic
 
 import attrs
 
+from controllers.runtime.api import ReadsBytes
 from controllers.runtime.errors import ApiError, NotFound, TimedOut, UndecodableObject
-from controllers.runtime.resource import F, Getter
+from controllers.runtime.resource import F
 from webhook.clock import Clock, Deadline
 from webhook.logs import get_log
 from webhook.telemetry import Telemetry
@@ -62,7 +63,7 @@ class LiveReads(Generic[F]):
         self,
         resource: str,
         decode: Callable[[bytes], F],
-        client: Getter,
+        client: ReadsBytes,
         clock: Clock,
         telemetry: Telemetry,
         *,

@@ -19,10 +19,11 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import attrs
 
+from controllers.runtime.api import Creates, Deletes, PatchesJson, PatchesMerge, PatchesStrategic, Reads, Updates
 from controllers.runtime.controller import Policy
 from controllers.runtime.events import Announcer
 from controllers.runtime.reconcile import Key, Reconcile
-from controllers.runtime.resource import F, Item, Json, Params, Resource
+from controllers.runtime.resource import F, Item, Json, Resource
 from controllers.runtime.store import Change
 from webhook.clock import Clock
 from webhook.telemetry import Counter, Gauge, Histogram
@@ -30,34 +31,11 @@ from webhook.telemetry import Counter, Gauge, Histogram
 S = TypeVar("S")
 
 
-class Api(Protocol):
+class Api(Reads, Creates, Updates, PatchesJson, PatchesMerge, PatchesStrategic, Deletes, Protocol):
     """The API server, as the process's ServiceAccount. Every method blocks, at most for *timeout_s*, and raises ApiError.
 
     Ask `context.request_timeout_s()` for it right before each call: that is where a lost lease or a stop ends a pass.
     """
-
-    def get(self, path: str, params: Params | None = None, *, timeout_s: float | None = None) -> Json:
-        """The object or list at *path*."""
-
-    def create(self, path: str, body: Json, *, timeout_s: float | None = None) -> Json:
-        """The object as created in the collection at *path*. Raises AlreadyExists."""
-
-    def update(self, path: str, body: Json, *, timeout_s: float | None = None) -> Json:
-        """The object at *path* as replaced by *body*, whose resourceVersion guards it. Raises Conflict."""
-
-    def patch_json(self, path: str, operations: list[Json], *, timeout_s: float | None = None) -> Json:
-        """The object at *path* after the RFC 6902 *operations*. A failed `test` raises Invalid."""
-
-    def patch_merge(self, path: str, patch: Json, *, timeout_s: float | None = None) -> Json:
-        """The object at *path* after the RFC 7386 *patch*."""
-
-    def patch_strategic(self, path: str, patch: Json, *, timeout_s: float | None = None) -> Json:
-        """The object at *path* after the strategic merge *patch*."""
-
-    def delete(
-        self, path: str, *, uid: str = "", version: str = "", propagation: str = "", timeout_s: float | None = None
-    ) -> Json:
-        """The Status or the object that is now being deleted. *uid* and *version* are preconditions (Conflict)."""
 
 
 class Cache(Protocol):

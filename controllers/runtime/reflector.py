@@ -20,6 +20,7 @@ from controllers.runtime.errors import (
     Forbidden,
     Invalid,
     NotFound,
+    OnDeath,
     StoreError,
     Unauthorized,
 )
@@ -65,8 +66,6 @@ log = get_log("reflector")
 
 _LASTING = (BadRequest, Forbidden, Invalid, NotFound, Unauthorized)
 _SKIPS_LOGGED = 10  # of one page; all are counted
-
-OnDeath = Callable[[str, BaseException], None]  # thread name, error
 
 
 class Sink(Protocol[F]):
@@ -231,8 +230,8 @@ class Reflector(Generic[F]):
 
     def _list(self, params: dict[str, str]) -> Observation[F]:
         try:
-            body = self._client.list_page(self._resource.path, params, cancellation=self._cancellation)
-            page = self._resource.projection.page(body)
+            with self._client.listing(self._resource.path, params, cancellation=self._cancellation) as pieces:
+                page = self._resource.projection.read(pieces)
         except ApiError as error:
             return _failed(error)
         self._heard()

@@ -6,6 +6,7 @@ Nothing here knows a Kubernetes kind, a socket or a thread. F stands for the fac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Generic, Protocol, TypeVar
 
 import attrs
@@ -14,7 +15,7 @@ F = TypeVar("F")
 
 Json = dict[str, Any]
 Params = Mapping[str, str]
-Body = bytes | bytearray  # a list of all pods is hundreds of MB: read_body's buffer is decoded as it is, not copied
+Body = bytes | bytearray  # read_body's buffer is decoded as it is, not copied
 Index = Callable[[F], Iterable[str]]
 
 
@@ -89,6 +90,9 @@ class Projection(Protocol[F]):
         Raises UndecodableAnswer when the body is not a list of this kind (a Table, cut JSON).
         """
 
+    def read(self, pieces: Iterable[Body]) -> Page[F]:
+        """As `page`, of a body that is still arriving: a list of all pods is hundreds of MB, of which few are ever held."""
+
     def event(self, line: bytes) -> Event[F]:
         """The event in one *line* of a watch. Raises the ApiError that an ERROR event stands for."""
 
@@ -140,16 +144,12 @@ class ListWatch(Protocol):
     def list_page(self, path: str, params: Params, *, cancellation: Cancellation | None = None) -> Body:
         """The body of one page. Raises ApiError."""
 
+    def listing(
+        self, path: str, params: Params, *, cancellation: Cancellation | None = None
+    ) -> AbstractContextManager[Iterable[Body]]:
+        """The body of one page in the pieces in which it arrives. Raises ApiError, from each piece too."""
+
     def watch(
         self, path: str, params: Params, read_timeout_s: float, *, cancellation: Cancellation | None = None
     ) -> WatchLines:
         """A watch whose head has been answered with 200. Raises ApiError; silence for *read_timeout_s* is TimedOut."""
-
-
-class Getter(Protocol):
-    """What a live read needs of an API server."""
-
-    def get_bytes(
-        self, path: str, params: Params | None = None, *, timeout_s: float | None = None, accept: str = "application/json"
-    ) -> bytes:
-        """The body of a GET, in the form that *accept* names. Raises ApiError; TimedOut after *timeout_s* in all."""

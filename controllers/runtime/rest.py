@@ -1,6 +1,6 @@
 """The client of the API server: raw JSON on the kubernetes package's pool, with limits on everything.
 
-The only module that imports kubernetes, and only when a client is made: `--local` never does. From that package come the
+It and `access` import kubernetes, and only when a client is made: `--local` never does. From that package come the
 kubeconfig and in-cluster loaders (token refresh, exec plugins, proxies, TLS); what it leaves open is closed here: connect
 and read timeouts on every call, no hidden retries (its default repeats a PUT, which then meets its own conflict), our own
 User-Agent and rate limit, and credentials that are read again after a 401.
@@ -16,8 +16,8 @@ from __future__ import annotations
 import os
 import platform
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -26,6 +26,7 @@ import attrs
 import msgspec
 import urllib3
 
+from controllers.runtime.access import config_exception, from_kubeconfig, in_cluster, server_of
 from controllers.runtime.errors import (
     ApiError,
     ClientConfigError,
@@ -37,7 +38,15 @@ from controllers.runtime.errors import (
 )
 from controllers.runtime.rate import RateLimit
 from controllers.runtime.resource import Body, Cancellation, Json, Params
-from controllers.runtime.transport import Cancel, LineStream, announced_to, make_cancellable, read_body, translated
+from controllers.runtime.transport import (
+    Cancel,
+    LineStream,
+    announced_to,
+    make_cancellable,
+    read_body,
+    read_pieces,
+    translated,
+)
 from webhook.clock import Clock, Deadline
 from webhook.names import PROJECT
 from webhook.telemetry import Telemetry
@@ -95,12 +104,12 @@ class RestClient:
     @classmethod
     def from_kubeconfig(cls, path: str | None, telemetry: Telemetry, clock: Clock, limits: Limits = Limits()) -> RestClient:
         """A client of the kubeconfig at *path*; None: $KUBECONFIG, else ~/.kube/config. Raises ClientConfigError."""
-        return cls(lambda: _load_kubeconfig(path), telemetry, clock, limits)
+        return cls(lambda: from_kubeconfig(path), telemetry, clock, limits)
 
     @classmethod
     def in_cluster(cls, telemetry: Telemetry, clock: Clock, limits: Limits = Limits()) -> RestClient:
         """A client with the pod's service account. Raises ClientConfigError outside a pod."""
-        return cls(_load_in_cluster, telemetry, clock, limits)
+        return cls(in_cluster, telemetry, clock, limits)
 
     @classmethod
     def auto(cls, kubeconfig: str, telemetry: Telemetry, clock: Clock, limits: Limits = Limits()) -> RestClient:
@@ -131,6 +140,20 @@ class RestClient:
         return self._unary(
             "GET", path, params, timeout_s=self._limits.list_timeout_s, cancel=_cancel(cancellation), method="LIST"
         )
+
+    @contextmanager
+    def listing(self, path: str, params: Params, *, cancellation: Cancellation | None = None) -> Iterator[Iterator[bytes]]:
+        """As `list_page`, in the pieces in which it arrives; one that is left before its end costs the connection."""
+        cancel, deadline = _cancel(cancellation), Deadline.after(self._limits.list_timeout_s, self._clock)
+        request = f"LIST {path}"
+        response = self._answer("GET", path, params, deadline, cancel=cancel, method="LIST")
+
+        def pieces() -> Iterator[bytes]:
+            with translated(request, cancel):
+                yield from read_pieces(response, self._limits.body_bytes, deadline.remaining_s)
+
+        with _answered(response, cancel):
+            yield pieces()
 
     def create(self, path: str, body: Json, *, timeout_s: float | None = None) -> Json:
         """The object as created in the collection at *path*. Raises AlreadyExists."""
@@ -216,9 +239,26 @@ class RestClient:
         method: str = "",
         accept: str = _JSON,
     ) -> Body:
-        method = method or verb
-        request = f"{method} {path}"
         deadline = Deadline.after(timeout_s or self._limits.timeout_s, self._clock)
+        method = method or verb
+        response = self._answer(verb, path, params, deadline, body, content_type, cancel=cancel, method=method, accept=accept)
+        return self._read(f"{method} {path}", response, cancel, deadline)
+
+    def _answer(
+        self,
+        verb: str,
+        path: str,
+        params: Params | None,
+        deadline: Deadline,
+        body: bytes | None = None,
+        content_type: str = _JSON,
+        *,
+        cancel: Cancel | None,
+        method: str,
+        accept: str = _JSON,
+    ) -> urllib3.BaseHTTPResponse:
+        """The answer whose head has come, and is no refusal."""
+        request = f"{method} {path}"
         self._wait_turn(request, deadline.remaining_s(), cancel)
         left_s = max(0.001, deadline.remaining_s())
         timeout = urllib3.Timeout(total=left_s, connect=min(self._limits.connect_timeout_s, left_s), read=left_s)
@@ -226,20 +266,11 @@ class RestClient:
         response = self._send(verb, method, path, params or {}, body, headers, timeout, cancel)
         if not 200 <= response.status < 300:
             raise self._refused(request, response, cancel, deadline.remaining_s())
-        return self._read(request, response, cancel, deadline)
+        return response
 
     def _read(self, request: str, response: urllib3.BaseHTTPResponse, cancel: Cancel | None, deadline: Deadline) -> Body:
-        complete = False
-        try:
-            with translated(request, cancel):
-                body = read_body(response, self._limits.body_bytes, deadline.remaining_s)
-            complete = True
-            return body
-        finally:
-            if cancel is not None:
-                cancel.detach()
-            if not complete:
-                response.close()  # the rest of the answer must not meet the connection's next request
+        with _answered(response, cancel), translated(request, cancel):
+            return read_body(response, self._limits.body_bytes, deadline.remaining_s)
 
     def _refused(self, request: str, response: urllib3.BaseHTTPResponse, cancel: Cancel | None, timeout_s: float) -> ApiError:
         try:
@@ -289,7 +320,7 @@ class RestClient:
         headers = {**asked, "User-Agent": self._agent}
         try:
             auth = access.configuration.auth_settings().get("BearerToken")  # runs the loader's refresh hook
-        except (OSError, ValueError, _config_exception()) as error:
+        except (OSError, ValueError, config_exception()) as error:
             raise Unreachable(f"credentials: {error}") from error
         if auth:
             headers[auth["key"]] = auth["value"].strip()  # the token file may end with a newline
@@ -314,11 +345,22 @@ class RestClient:
         from kubernetes.client.rest import RESTClientObject
 
         configuration = self._load()
-        base = _server(configuration.host)
+        base = server_of(configuration.host)
         configuration.connection_pool_maxsize = _POOL_CONNECTIONS
         pool = RESTClientObject(configuration).pool_manager
         make_cancellable(pool)
         return _Access(configuration, pool, base, urlsplit(base).netloc, self._clock.monotonic_s())
+
+
+@contextmanager
+def _answered(response: urllib3.BaseHTTPResponse, cancel: Cancel | None) -> Iterator[None]:
+    """Read *response* inside. Its rest must not meet the connection's next request; read to its end, it has none any more."""
+    try:
+        yield
+    finally:
+        if cancel is not None:
+            cancel.detach()
+        response.close()
 
 
 def _cancel(cancellation: Cancellation | None) -> Cancel | None:
@@ -327,52 +369,7 @@ def _cancel(cancellation: Cancellation | None) -> Cancel | None:
     return cancellation
 
 
-def _server(host: Any) -> str:
-    """The server's URL without a slash at its end. Raises ClientConfigError."""
-    try:
-        parts = urlsplit(host) if isinstance(host, str) else None
-        usable = parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, brackets that do not match
-        usable = False
-    if not usable:
-        raise ClientConfigError(f"the server {host!r} of the kubeconfig is no URL: expected https://HOST:PORT")
-    return str(host).rstrip("/")
-
-
 def _version() -> str:
     with suppress(PackageNotFoundError):
         return version(PROJECT)
     return "dev"  # run from a source tree
-
-
-def _config_exception() -> type[Exception]:
-    from kubernetes.config import ConfigException
-
-    return ConfigException
-
-
-def _load_kubeconfig(path: str | None) -> Any:
-    from kubernetes.client import Configuration
-    from kubernetes.config import load_kube_config
-
-    where = path or os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
-    configuration = Configuration()
-    try:
-        load_kube_config(config_file=where, client_configuration=configuration)  # type: ignore[no-untyped-call]
-    except Exception as error:  # whatever its YAML parser, base64 and dict look-ups raise on a broken file
-        # Its loader calls methods of whatever stands there: `server: 42` has no rstrip.
-        hint = "a field of the wrong type, perhaps the server: " if isinstance(error, AttributeError | TypeError) else ""
-        raise ClientConfigError(f"kubeconfig {where}: {hint}{type(error).__name__}: {error}") from error
-    return configuration
-
-
-def _load_in_cluster() -> Any:
-    from kubernetes.client import Configuration
-    from kubernetes.config import load_incluster_config
-
-    configuration = Configuration()
-    try:
-        load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
-    except (_config_exception(), OSError, ValueError) as error:
-        raise ClientConfigError(f"service account: {error}") from error
-    return configuration

@@ -14,6 +14,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from math import inf
 from typing import Any
 
 import urllib3
@@ -22,6 +23,7 @@ from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionErro
 from controllers.runtime.errors import ApiError, Cancelled, TimedOut, Unreachable
 
 _CHUNK_BYTES = 256 * 1024
+_TIMEOUT_STEP_S = 0.05  # a read may be that much late
 LINE_LIMIT_BYTES = 16 * 2**20  # one watch event; etcd refuses objects beyond 1.5 MiB, apiserver requests beyond 3 MiB
 
 
@@ -205,21 +207,34 @@ class LineStream:
 
 
 def read_body(response: urllib3.BaseHTTPResponse, limit_bytes: int, remaining_s: Callable[[], float]) -> bytearray:
-    """The whole body. *remaining_s* () -> seconds left; each read gets what is left, so that a drip cannot prolong it.
+    """The whole body: see `read_pieces`."""
+    body = bytearray()
+    for piece in read_pieces(response, limit_bytes, remaining_s):
+        body += piece
+    return body
+
+
+def read_pieces(response: urllib3.BaseHTTPResponse, limit_bytes: int, remaining_s: Callable[[], float]) -> Iterator[bytes]:
+    """The body as it arrives. *remaining_s* () -> seconds left; each read gets what is left, so that a drip cannot prolong it.
 
     Raises TimeoutError when nothing is left, OSError beyond *limit_bytes*.
     """
-    body = bytearray()
+    # A streamed list is ten thousand TLS records of 4 KiB; urllib3's checks of each were a quarter of reading it. http.client
+    # notices by itself when a chunked answer is cut; urllib3 still sees the end, and takes the connection back.
+    read1 = getattr(response, "_fp", response).read1 if response.chunked else response.read1
+    sock = getattr(getattr(response, "connection", None), "sock", None)
+    read_bytes, set_s = 0, inf
     while True:
         left_s = remaining_s()
         if left_s <= 0:
             raise TimeoutError
-        sock = getattr(getattr(response, "connection", None), "sock", None)
-        if sock is not None:
+        if sock is not None and left_s < set_s - _TIMEOUT_STEP_S:
             sock.settimeout(left_s)
-        chunk = response.read1(_CHUNK_BYTES)
+            set_s = left_s
+        chunk = read1(_CHUNK_BYTES) or response.read1(_CHUNK_BYTES)
         if not chunk:
-            return body
-        body += chunk
-        if len(body) > limit_bytes:
+            return
+        read_bytes += len(chunk)
+        if read_bytes > limit_bytes:
             raise OSError(f"the answer exceeds {limit_bytes} bytes")
+        yield chunk

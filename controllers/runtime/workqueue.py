@@ -64,7 +64,6 @@ class WorkQueue(Generic[K]):
         self._length = 0
         self._shut = False
         self._wake = threading.Event()  # something a waiting worker should look at
-        self._drained = threading.Event()  # shut, and nothing ready or processing; or nobody wants to know any more
         self._metrics = QueueMetrics(name, telemetry, self._running_times)
 
     # -- called by anyone
@@ -121,22 +120,10 @@ class WorkQueue(Generic[K]):
         return max(self._running_times(), default=0.0)
 
     def shut_down(self) -> None:
-        """Take nothing more in; hand out what is in line, then None. Delayed keys are given up. Ends a drain's wait."""
+        """Take nothing more in; hand out what is in line, then None. Delayed keys are given up."""
         with self._lock:
             self._shut = True
             self._wake.set()
-            self._drained.set()
-
-    def shut_down_with_drain(self, deadline: Deadline) -> bool:
-        """As `shut_down`, then wait until all is done: whether it was, before *deadline* or a plain shutdown."""
-        with self._lock:
-            self._shut = True
-            self._wake.set()
-            self._drained.clear()
-            self._note_if_drained()
-        self._clock.wait(self._drained, deadline.remaining_s())
-        with self._lock:
-            return not self._length and not self._processing
 
     # -- called by workers
 
@@ -175,7 +162,6 @@ class WorkQueue(Generic[K]):
             wish = self._wishes.get(key)
             if wish is not None and wish.ready:
                 self._enter_line(wish)
-            self._note_if_drained()
 
     # -- inside; all under the lock
 
@@ -263,11 +249,6 @@ class WorkQueue(Generic[K]):
             heapq.heappop(self._delayed)  # overtaken by an earlier time
         due_s = self._delayed[0][0] - now_s if self._delayed else _HEARTBEAT_S
         return min(due_s, _HEARTBEAT_S, _HEARTBEAT_S if deadline is None else deadline.remaining_s())
-
-    def _note_if_drained(self) -> None:
-        if self._shut and not self._length and not self._processing:
-            self._wake.set()
-            self._drained.set()
 
     def _running_times(self) -> list[float]:
         with self._lock:

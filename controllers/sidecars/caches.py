@@ -6,9 +6,10 @@ are few and small beside nodes and pods. Threads: a reflector each; started and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from controllers.runtime.errors import OnDeath
 from controllers.runtime.informer import Informer
 from controllers.runtime.projection_cluster import (
     labelled_config_maps_resource,
@@ -22,8 +23,6 @@ from controllers.sidecars.catalog import SidecarCatalog
 from webhook.admission.service import LIMIT_RANGES_CACHE, NAMESPACES_CACHE, QUOTAS_CACHE, SIDECARS_CACHE
 from webhook.clock import Clock
 from webhook.telemetry import Telemetry
-
-OnDeath = Callable[[str, BaseException], None]
 
 
 class SidecarCaches:

@@ -11,7 +11,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from controllers.runtime.controller import AddKey, Controller, Detach, OnDeath
+from controllers.runtime.controller import AddKey, Controller, Detach, memory_source
+from controllers.runtime.errors import OnDeath
 from controllers.runtime.events import Announcer, Reference
 from controllers.runtime.reconcile import Context, Done, Key, Leadership
 from controllers.runtime.workqueue import FIRST_LIST, LIVE
@@ -53,7 +54,7 @@ def sidecar_entries(
     return Controller(
         NAME,
         reports,
-        [_memory_of(reports), _changes_of(entries)],
+        [memory_source(reports.forget), _changes_of(entries)],
         telemetry,
         clock,
         on_death,
@@ -114,14 +115,5 @@ def _changes_of(entries: Entries) -> Callable[[AddKey], Detach]:
         detach = entries.subscribe(look)
         look(FIRST_LIST)
         return detach
-
-    return attach
-
-
-def _memory_of(reports: Reports) -> Callable[[AddKey], Detach]:
-    """No source of keys: what was told is forgotten when the controller stops."""
-
-    def attach(add: AddKey) -> Detach:
-        return reports.forget
 
     return attach

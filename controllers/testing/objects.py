@@ -18,7 +18,7 @@ import msgspec
 
 from controllers.testing.patches import PatchRefused, json_patch, merge_patch, strategic_patch
 from controllers.testing.selecting import Selection
-from webhook.objects.selectors import SelectorError
+from webhook.objects.sources import Faults
 
 Json = dict[str, Any]
 
@@ -357,7 +357,7 @@ def selection_of(params: Mapping[str, str]) -> Selection:
     """What the parameters of a request select. Raises Refusal 400."""
     try:
         return Selection.of(params)
-    except SelectorError as error:
+    except Faults as error:
         raise Refusal(400, "BadRequest", f"unable to parse requirement: {error}") from error
 
 

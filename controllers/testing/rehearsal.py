@@ -7,7 +7,7 @@
         assert not rehearsal.errors
 
 Requests go over real HTTP on 127.0.0.1, so that what the API server would see can be read from `api.requests`.
-One thread. Raises PluginError for a plug-in that cannot be used, SettingsError for settings that it does not take.
+One thread. Raises PluginError for a plug-in that cannot be used, Faults for settings that it does not take.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class Selection:
 
     @classmethod
     def of(cls, params: Mapping[str, str]) -> Selection:
-        """What the parameters of a request ask for. Raises SelectorError."""
+        """What the parameters of a request ask for. Raises Faults."""
         fields = params.get("fieldSelector", "")
         return cls(Selector.parse(params.get("labelSelector", "")), fields.partition("metadata.name=")[2])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -16,9 +15,10 @@ from tests.apiserver.minute import Minute
 from tests.apiserver.nodes import Heartbeats
 from tests.cluster import Api, Cluster, Settings, binaries
 from tests.cluster.components import CONTROLLER_MANAGER
+from tests.cluster.ending import end_cleanly_on_sigterm
 from tests.server.conftest import figures, pytest_terminal_summary
 
-__all__ = ["figures", "pytest_terminal_summary"]
+__all__ = ["end_cleanly_on_sigterm", "figures", "pytest_terminal_summary"]
 
 # A partition is noticed after 8 s instead of 50, and no node waits for its turn to be tainted.
 FAST_PARTITIONS = (
@@ -56,18 +56,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         binaries.control_plane()
         if any(item.path.name == "test_alerts.py" for item in session.items):
             binaries.promtool()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _end_cleanly_on_sigterm() -> Iterator[None]:
-    """A SIGTERM ends the run as Ctrl-C does, so that every cluster is taken down."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    yield
-    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture(scope="session")

@@ -21,9 +21,17 @@ Json = dict[str, Any]
 
 ROOT = Path(__file__).parents[2]
 README, PAGE, PICTURE = ROOT / "README.md", ROOT / "docs" / "performance.md", ROOT / "docs" / "pictures" / "performance.svg"
-NOTES = ROOT / "docs" / "performance-notes.md"  # written by hand: what was found, and why a target is missed
 BEGIN, END = "<!-- performance: made by `make performance` -->\n", "<!-- performance: end -->\n"
-_SHOWN = ("small-3k", "inject-11k", "inject-60k", "validate-11k", "node-20k", "endpoints-20", "endpoints-1000")
+_SHOWN = {  # the README's rows, and what each is in a reader's words
+    "small-3k": "3 KiB, nothing to do",
+    "inject-4k": "pod of 4 KiB gets a sidecar",
+    "inject-11k": "pod of 11 KiB gets a sidecar",
+    "inject-60k": "pod of 60 KiB gets a sidecar",
+    "validate-11k": "pod of 11 KiB held to limits",
+    "node-20k": "node of 20 KiB keeps its pods",
+    "endpoints-20": "Endpoints, 20 addresses",
+    "endpoints-1000": "Endpoints, 1,000 addresses",
+}
 
 
 def rendered(document: Json, readme: str) -> dict[Path, str]:
@@ -58,13 +66,12 @@ def _short(document: Json) -> Iterator[str]:
     yield ""
     yield f"Beside a webhook with the same rules on {REFERENCE} (Go, [tests/bench/peer](tests/bench/peer)), 4 callers:"
     yield ""
-    yield "| review | processor time | of the peer's | p99 | of the peer's |"
-    yield "| --- | --- | --- | --- | --- |"
-    for case in _SHOWN:
+    yield from _table("review", "processor ms", "of the peer's", "p99 ms", "of the peer's")
+    for case, words in _SHOWN.items():
         if (row := rows.get((case, 4, GATEHOUSE.name))) and REFERENCE in row["ratios"]:
             ratios, medians = row["ratios"][REFERENCE], row["medians"]
             yield (
-                f"| {case} | {_us(medians[PROCESSOR])} | {ratios[PROCESSOR]:.2f}× | {_us(medians['p99_us'])} | "
+                f"| {words} | {medians[PROCESSOR] / 1000:.3g} | {ratios[PROCESSOR]:.2f}× | {medians['p99_us'] / 1000:.3g} | "
                 f"{ratios['p99_us']:.2f}× |"
             )
     yield ""
@@ -78,12 +85,10 @@ def _short(document: Json) -> Iterator[str]:
 def _page(document: Json) -> Iterator[str]:
     yield "# What an admission costs"
     yield ""
-    notes = (
-        "What profiles showed, and what was done about it: [performance-notes.md](performance-notes.md)."
-        if NOTES.exists()
-        else ""
+    yield from _prose(
+        "This page is made from [performance.json](performance.json) by `make performance`. What profiles showed, what was "
+        "done about it, and why a target is missed: [profiling.md](profiling.md)."
     )
-    yield from _prose(f"This page is made from [performance.json](performance.json) by `make performance`. {notes}")
     yield ""
     yield "![processor time per admission beside controller-runtime](pictures/performance.svg)"
     yield ""
@@ -220,10 +225,6 @@ def _where(section: Json) -> str:
         f"{section['date']}, {machine['processor']}, {machine['cores']} cores, Linux {machine['kernel']}, "
         f"Python {machine['python']}, load average before: {machine['load_average_before']}."
     )
-
-
-def _us(value: float) -> str:
-    return f"{value:.0f} µs" if value < 10_000 else f"{value / 1000:.1f} ms"
 
 
 def _rows(section: Json) -> dict[tuple[str, int, str], Json]:

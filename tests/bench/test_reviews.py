@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from controllers.local import LocalCluster
+from controllers.local.cluster import LocalCluster
 from tests.bench import objects, reviews
 from tests.bench.reviews import CASES, Review
 from webhook.admission.call import Call, Reply

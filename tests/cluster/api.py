@@ -13,7 +13,7 @@ import re
 import select
 import ssl
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -250,6 +250,16 @@ class Api:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+def is_ready(opened: Callable[[], Api]) -> bool:
+    """Whether the API server that *opened* opens a client of says so."""
+    try:
+        with opened() as api:
+            api.get("/readyz")
+    except (ApiError, OSError):
+        return False
+    return True
 
 
 def impersonating(user: str, *groups: str) -> Headers:

@@ -24,7 +24,7 @@ from types import TracebackType
 import attrs
 
 from tests.cluster import binaries, components
-from tests.cluster.api import Api, ApiError, Connections, Json
+from tests.cluster.api import Api, Connections, Json, is_ready
 from tests.cluster.components import APISERVER, APISERVER_PORT, CONTROL_PLANE, CONTROLLER_MANAGER, ETCD, ETCD_PORT
 from tests.cluster.credentials import USERS, Credentials
 from tests.cluster.network import ADDRESS, Namespace
@@ -133,7 +133,7 @@ class Cluster:
         argv = components.command(component, self.folder, extra)
         self.processes.start(component, self.namespace.command([str(self.folder / "controlplane"), *argv]))
         if component == APISERVER:
-            self._wait("/readyz", component, self._is_ready)
+            self._wait("/readyz", component, lambda: is_ready(self.api))
         elif component == ETCD:
             self._wait("its version", component, self._etcd_answers)
 
@@ -230,14 +230,6 @@ class Cluster:
                 fault = f"not there after {READY_S:.0f} s" if running else "it ended"
                 raise ClusterError(f"{component}: {what}: {fault}:\n{processes.log_tail(component)}")
             time.sleep(_POLL_S)
-
-    def _is_ready(self) -> bool:
-        try:
-            with self.api() as api:
-                api.get("/readyz")
-        except (ApiError, OSError):
-            return False
-        return True
 
     def _etcd_answers(self) -> bool:
         try:

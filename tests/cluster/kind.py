@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from urllib.parse import urlsplit
 
-from tests.cluster.api import Api, ApiError
+from tests.cluster.api import Api, is_ready
 
 COMMAND_S = 600.0
 READY_S = 120.0
@@ -75,6 +75,10 @@ class Kind:
         """The command that is kubectl as administrator."""
         return ["kubectl", f"--kubeconfig={self._kubeconfig}"]
 
+    def beside_kubectl(self, argv: list[str]) -> list[str]:
+        """The command that runs *argv* where that kubectl does: here."""
+        return argv
+
     def api(self) -> Api:
         """A client of the administrator."""
         address = urlsplit(self._server)
@@ -97,7 +101,7 @@ class Kind:
         script = "crictl stop --timeout 10 $(crictl ps --quiet --name kube-apiserver)"
         self.on_node(f"{self._name}-control-plane", script)
         end_s = time.monotonic() + READY_S
-        while not self._is_ready():
+        while not is_ready(self.api):
             if time.monotonic() > end_s:
                 raise TimeoutError(f"kube-apiserver is not ready after {READY_S:.0f} s")
             time.sleep(0.2)
@@ -141,14 +145,6 @@ class Kind:
         (cluster,) = json.loads(_run(*self.kubectl(), "config", "view", "--raw", "--minify", "--output=json"))["clusters"]
         self._server = cluster["cluster"]["server"]
         self._ca_file.write_bytes(base64.b64decode(cluster["cluster"]["certificate-authority-data"]))
-
-    def _is_ready(self) -> bool:
-        try:
-            with self.api() as api:
-                api.get("/readyz")
-        except (ApiError, OSError):
-            return False
-        return True
 
     def _kind(self, *arguments: str) -> str:
         return _run("kind", *arguments, f"--name={self._name}")

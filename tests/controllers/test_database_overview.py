@@ -12,10 +12,10 @@ from controllers.config.document import parse
 from controllers.database_instance.deletions import Deletions
 from controllers.database_instance.overview import LISTED, overview
 from controllers.database_instance.values import Wait
-from controllers.describing import describe
-from controllers.process import Options, Process
+from controllers.process.assembly import Options, Process
 from controllers.runtime.errors import Cancelled, LeaseLost
 from controllers.runtime.reconcile import Context, Done, Key, Outcome, Unguarded
+from controllers.status.text import describe
 from controllers.testing import FakeClock
 from webhook.clock import Deadline
 from webhook.logs import get_log

@@ -16,7 +16,7 @@ BUILD = """
 import json, sys
 import controllers.cli.serve
 from controllers.config.document import parse
-from controllers.process import Options, Process
+from controllers.process.assembly import Options, Process
 from webhook.clock import SystemClock
 
 Process(Options(parse(sys.argv[1], "config.yaml")), SystemClock())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from controllers.process import Process
+from controllers.process.assembly import Process
 from tests.docs.references.metrics import wired
 from tests.docs.references.tables import code, table
 from webhook.admission.registry import SERVICES

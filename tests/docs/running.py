@@ -115,7 +115,7 @@ class Desk:
 
     def run(self, block: Block, programs: Path | None = None) -> str:
         """What *block* prints; *programs*: a folder that is looked in first. Raises AssertionError for a wrong exit code."""
-        script = []
+        script = ["trap 'kill $(jobs -p) 2>/dev/null' EXIT"]  # what it leaves in the background ends with it
         for command in commands(block):
             script += [command.text, f'code=$?; [ "$code" = {command.code} ] || {{ echo "ended with $code" >&2; exit 99; }}']
         environment = dict(self._environment)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,18 +10,20 @@ import pytest
 from tests.apiserver.addresses import calico
 from tests.apiserver.waiting import wait_for
 from tests.cluster import Api, binaries
+from tests.cluster.ending import end_cleanly_on_sigterm
 from tests.e2e import grounds, images, installed, pods
 from tests.e2e.grounds import Ground
 from tests.e2e.installed import Installed
 from tests.server.conftest import figures, pytest_terminal_summary
 
-__all__ = ["figures", "pytest_terminal_summary"]
+__all__ = ["end_cleanly_on_sigterm", "figures", "pytest_terminal_summary"]
 
 HERE = Path(__file__).parent
 TEST_LIMIT_S = 300  # for a test with its fixtures
 ORDER = (
     "test_deployment",
     "test_sidecars",
+    "test_docs",
     "test_bounds",
     "test_databases",
     "test_addresses",
@@ -56,18 +57,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         binaries.node_programs()
         binaries.say("make image …")
         installed.build()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _end_cleanly_on_sigterm() -> Iterator[None]:
-    """A SIGTERM ends the run as Ctrl-C does, so that the cluster is taken down."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    yield
-    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture(scope="session")

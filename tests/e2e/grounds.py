@@ -40,6 +40,9 @@ class Ground(Protocol):
     def kubectl(self) -> list[str]:
         """The command that is kubectl as administrator."""
 
+    def beside_kubectl(self, argv: list[str]) -> list[str]:
+        """The command that runs *argv* where that kubectl does, and meets the ports that it forwards."""
+
     def api(self) -> Api:
         """A client of the administrator."""
 
@@ -85,7 +88,10 @@ class Local:
 
     def kubectl(self) -> list[str]:
         binary = str(self._cluster.folder / "controlplane")
-        return self._cluster.namespace.command([binary, "kubectl", f"--kubeconfig={self._cluster.kubeconfig('admin')}"])
+        return self.beside_kubectl([binary, "kubectl", f"--kubeconfig={self._cluster.kubeconfig('admin')}"])
+
+    def beside_kubectl(self, argv: list[str]) -> list[str]:
+        return self._cluster.namespace.command(argv)
 
     def api(self) -> Api:
         return self._cluster.api()

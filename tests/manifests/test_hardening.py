@@ -13,7 +13,7 @@ import pytest
 from controllers.cli.installation import installation, overlays
 from controllers.config.document import Configuration, parse
 from controllers.config.webhook import MetricsAuthorization
-from controllers.process import LEAVE_WITHIN_S
+from controllers.process.assembly import LEAVE_WITHIN_S
 from tests.manifests.files import ROOT
 from webhook.objects.meta import Json
 

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from controllers import answers
-from controllers.status_page import features, sections
+from controllers.status import answers
+from controllers.status.web import features, sections
 from tests.manifests.alerts import alerts, dashboard, metrics
 from tests.manifests.files import ROOT
 from webhook.serving import tls

@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from controllers.status_page.page import page
+from controllers.status.web.page import page
 from tests.controllers.served import ROOT
-from tests.controllers.status_page.scenes import NOW_S, busy
+from tests.controllers.status.web.scenes import NOW_S, busy
 from tests.server.browser import browser
 
 FILE: Final = ROOT / "docs" / "pictures" / "status-page.png"

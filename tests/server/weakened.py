@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import controllers.process
+import controllers.process.assembly
 import webhook.serving.server
 from controllers.cli.main import main
 from webhook.admission.interceptors import Admit
@@ -160,7 +160,7 @@ def waits_long() -> None:
 
 def leaves_early() -> None:
     """The deadline for leaving is short enough for a test."""
-    controllers.process.LEAVE_WITHIN_S = LEAVES_WITHIN_S
+    controllers.process.assembly.LEAVE_WITHIN_S = LEAVES_WITHIN_S
 
 
 def looks_often() -> None:

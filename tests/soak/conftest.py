@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.ending import end_cleanly_on_sigterm
 from tests.server.conftest import figures, pytest_terminal_summary
 
-__all__ = ["figures", "pytest_terminal_summary"]
+__all__ = ["end_cleanly_on_sigterm", "figures", "pytest_terminal_summary"]
 
 HERE = Path(__file__).parent
 TEST_LIMIT_S = 3600

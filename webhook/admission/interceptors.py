@@ -79,14 +79,14 @@ class Observe:
         self._decisions = telemetry.counter(
             "gatehouse_admission_decisions", "What each rule decided, by reason", ["service", "rule", "reason"]
         )
-        self._patched = telemetry.counter("gatehouse_admission_patched", "Answers that carried a patch", ["service"])
+        patched = telemetry.counter("gatehouse_admission_patched", "Answers that carried a patch", ["service"])
         self._latency = {path: latency.labels(path) for path in paths}
         self._in_flight = {path: in_flight.labels(path) for path in paths}
         self._codes = {(path, 200): self._requests.labels(path, "200") for path in paths}
         self._children: dict[tuple[str, str, str], Any] = {}  # written without a lock: labels() is idempotent
         self._other = "other"  # label of unknown paths, which a scanner could make endless
-        for service in paths.values():
-            self._patched.labels(service.service.name)
+        # A service may have several paths, and one counter.
+        self._patched = {name: patched.labels(name) for name in {bound.service.name for bound in paths.values()}}
         self._clock = clock
         self._refusals = refusals
 
@@ -125,7 +125,7 @@ class Observe:
                 child = self._children[key] = self._decisions.labels(*key)
             child.inc()
         if answer.response.operations:
-            self._patched.labels(service).inc()
+            self._patched[service].inc()
 
 
 class Recover:

@@ -45,6 +45,7 @@ from webhook.admission.spared import NOT_OF_THE_SYSTEM, NOT_OURS
 from webhook.admission.strangers import Decider
 from webhook.cluster import Capacity, Cluster, LimitRanges, Namespaces, Nodes, Pods, ResourceQuotas
 from webhook.errors import PluginError
+from webhook.objects.sources import dotted
 
 S = TypeVar("S")
 S_contra = TypeVar("S_contra", contravariant=True)
@@ -132,13 +133,14 @@ def service_of(name: str, plugin: RulePlugin[Any], settings: Any, origin: str, t
     entries = tuple(_careful(entry) for entry in _entries(plugin, settings, origin))
 
     def build(own: Settings, cluster: Cluster) -> tuple[Rule, ...]:
-        where = f"plugins.rules.{name}: {origin}"
+        path = ("plugins", "rules", name)
+        where = f"{dotted(path)}: {origin}"
         try:
             decide = plugin.build(settings, sealed(cluster))
         except (Exception, SystemExit) as error:
-            raise PluginError(f"{where}: the rule cannot be built: {type(error).__name__}: {error}") from error
+            raise PluginError(f"{where}: the rule cannot be built: {type(error).__name__}: {error}", path) from error
         if not callable(decide):
-            raise PluginError(f"{where}: build gave a {type(decide).__name__}, which cannot be called")
+            raise PluginError(f"{where}: build gave a {type(decide).__name__}, which cannot be called", path)
         packages = frozenset(map(_package_of, (decide, type(decide), plugin.build)))
         return (Decider(name, origin, decide, plugin.mutating, plugin.advice, packages, own.watch_rules),)
 

@@ -9,7 +9,7 @@
 The types say how a value is read: str, bool, int, float, a StrEnum, `tuple[X, ...]`, `Mapping[str, X]`, `X | None`, another
 attrs class. Keys are the names in camelCase; a float whose name ends in `_s` is a duration, without the unit in its key. A
 field without a default must be given. Validators of attrs and `__attrs_post_init__` say no by ValueError or TypeError.
-Pure. Errors: Unreadable for a class that this cannot read (its author's fault); SettingsError for a value (the operator's).
+Pure. Errors: Unreadable for a class that this cannot read (its author's fault); Faults for a value (the operator's).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import Any, Final, TypeVar
 import attrs
 
 from webhook.objects.durations import parse_duration_s
-from webhook.objects.selectors import json_type
-from webhook.objects.sources import Path, dotted
+from webhook.objects.selectors import json_type, shown
+from webhook.objects.sources import Faults, Path
 
 T = TypeVar("T")
 _Faults = list[tuple[Path, str]]
@@ -40,14 +40,6 @@ class Unreadable(TypeError):
     """A class whose fields have types that no configuration can hold. The message names the field."""
 
 
-class SettingsError(ValueError):
-    """Values that cannot be taken. `faults` has (path inside the section, what is wrong) pairs."""
-
-    def __init__(self, *faults: tuple[Path, str]) -> None:
-        self.faults = faults
-        super().__init__("; ".join(f"{dotted(path)}: {message}" if path else message for path, message in faults))
-
-
 @attrs.frozen
 class NoSettings:
     """The settings of what has none."""
@@ -59,11 +51,11 @@ def check(kind: type) -> None:
 
 
 def read(kind: type[T], value: Any) -> T:
-    """*value*, an object as the configuration has it (None: empty), as a *kind*. Raises SettingsError with every fault."""
+    """*value*, an object as the configuration has it (None: empty), as a *kind*. Raises Faults with every fault."""
     faults: _Faults = []
     found: T = _section(kind)({} if value is None else value, (), faults)
     if faults:
-        raise SettingsError(*faults)
+        raise Faults(*faults)
     return found
 
 
@@ -160,8 +152,11 @@ def _scalar(kinds: tuple[type, ...], called: str) -> _Reader:
     def scalar(value: Any, path: Path, faults: _Faults) -> Any:
         if type(value) in kinds:
             return float(value) if float in kinds else value
-        hint = f" (write {json.dumps(str(_shown(value)))})" if kinds == (str,) and type(value) in (bool, int, float) else ""
-        faults.append((path, f"must be {called}, not {_shown(value)}{hint}"))
+        if kinds == (int,) and type(value) is float and abs(value) >= 2**63:  # how a larger one is read, as Go does
+            faults.append((path, f"must be a whole number of at most 64 bits, not {shown(value)}"))
+            return None
+        hint = f" (write {json.dumps(str(shown(value)))})" if kinds == (str,) and type(value) in (bool, int, float) else ""
+        faults.append((path, f"must be {called}, not {shown(value)}{hint}"))
         return None
 
     return scalar
@@ -174,7 +169,7 @@ def _duration(value: Any, path: Path, faults: _Faults) -> Any:
         except ValueError as error:
             faults.append((path, str(error)))
             return None
-    faults.append((path, f'must be a duration such as "15s" or "1m30s", not {_shown(value)}'))
+    faults.append((path, f'must be a duration such as "15s" or "1m30s", not {shown(value)}'))
     return None
 
 
@@ -184,7 +179,7 @@ def _word(kind: type[StrEnum]) -> _Reader:
     def word(value: Any, path: Path, faults: _Faults) -> Any:
         if value in words:
             return kind(value)
-        faults.append((path, f"must be one of {', '.join(words)}, not {_shown(value)}"))
+        faults.append((path, f"must be one of {', '.join(words)}, not {shown(value)}"))
         return None
 
     return word
@@ -224,8 +219,3 @@ def _unknown(key: str, known: Iterable[str]) -> str:
     if close:
         return f"unknown key: did you mean {close[0]}?"
     return f"unknown key (known: {', '.join(sorted(known)) or 'none'})"
-
-
-def _shown(value: Any) -> str:
-    shown = json.dumps(value, ensure_ascii=False, default=str)
-    return shown if len(shown) <= 40 else json_type(value)

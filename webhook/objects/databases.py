@@ -15,7 +15,8 @@ from typing import Any, Final, Protocol
 
 import attrs
 
-from webhook.objects.selectors import Selector, SelectorError
+from webhook.objects.selectors import Selector
+from webhook.objects.sources import Faults
 
 GROUP: Final = "example.com"
 API_VERSION: Final = "example.com/v1"
@@ -69,7 +70,7 @@ def _selector(value: object) -> tuple[Selector | None, str]:
         return None, ""
     try:
         found = Selector.from_object(value)
-    except SelectorError as error:
+    except Faults as error:
         return None, f"spec.volumes.selector: {error}"
     if not found.requirements:
         return None, "spec.volumes.selector: must not be empty: it would select every claim of the namespace"

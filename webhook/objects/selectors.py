@@ -4,7 +4,7 @@
     Selector.parse("a=b,c in (x,y),!d,e")
 
 Pure and frozen: any thread may use one. The empty selector matches everything (the API's *absent* selector, which matches
-nothing, is the caller's None). Errors: `SelectorError`, with every fault of the selector.
+nothing, is the caller's None). Errors: `Faults`, all that the API server would find.
 Source: apimachinery pkg/labels/selector.go (grammar) and pkg/apis/meta/v1 (LabelSelector).
 """
 
@@ -18,15 +18,7 @@ from typing import Any, Final
 
 import attrs
 
-from webhook.objects.sources import dotted
-
-
-class SelectorError(ValueError):
-    """A selector that the API server would refuse; a retry is useless. `faults` has (field path, what is wrong) pairs."""
-
-    def __init__(self, *faults: tuple[tuple[str | int, ...], str]) -> None:
-        self.faults = faults
-        super().__init__("; ".join(f"{dotted(path)}: {message}" if path else message for path, message in faults))
+from webhook.objects.sources import Faults
 
 
 class Operator(StrEnum):
@@ -109,7 +101,7 @@ class Selector:
     def parse(cls, text: str) -> Selector:
         """The selector that *text* writes as `kubectl -l` takes it; blank text matches everything.
 
-        Raises SelectorError naming what was found and what was expected.
+        Raises Faults naming what was found and what was expected.
         """
         return _selector(_Parser(text).requirements())
 
@@ -117,12 +109,12 @@ class Selector:
     def from_object(cls, value: object) -> Selector:
         """The selector of a LabelSelector object {matchLabels, matchExpressions}, None counting as empty.
 
-        Raises SelectorError with every fault, each with the path of the field inside *value*.
+        Raises Faults with every fault, each with the path of the field inside *value*.
         """
         faults: list[tuple[tuple[str | int, ...], str]] = []
         found = list(_from_object(value, faults))
         if faults:
-            raise SelectorError(*faults)
+            raise Faults(*faults)
         return _selector(found)
 
 
@@ -269,7 +261,7 @@ class _Parser:
         if not _is_word(key):
             raise self._unexpected(key, "a label key")
         if fault := key_fault(key):
-            raise SelectorError(((), fault))
+            raise Faults(((), fault))
         if self._peek() in ("", ","):
             return Requirement(key, Operator.DOES_NOT_EXIST if absent else Operator.EXISTS)
         if absent:
@@ -281,9 +273,9 @@ class _Parser:
         values = self._set() if word in ("in", "notin") else (self._one(),)
         for value in values:
             if fault := value_fault(value):
-                raise SelectorError(((), fault))
+                raise Faults(((), fault))
         if operator in (Operator.GT, Operator.LT) and _int64(values[0]) is None:
-            raise SelectorError(((), f"{key}{word}{values[0]}: the value must be an integer"))
+            raise Faults(((), f"{key}{word}{values[0]}: the value must be an integer"))
         return Requirement(key, operator, tuple(sorted(set(values))))
 
     def _one(self) -> str:
@@ -315,9 +307,9 @@ class _Parser:
         self._next = min(self._next + 1, len(self._tokens) - 1)
         return token
 
-    def _unexpected(self, found: str, expected: str) -> SelectorError:
+    def _unexpected(self, found: str, expected: str) -> Faults:
         what = f"found {_quote(found)}" if found else "it ends"
-        return SelectorError(((), f"label selector {_quote(self._text)}: {what} where {expected} is expected"))
+        return Faults(((), f"label selector {_quote(self._text)}: {what} where {expected} is expected"))
 
 
 def _is_word(token: str) -> bool:
@@ -345,6 +337,12 @@ def json_type(value: object) -> str:
         case list():
             return "a list"
     return "an object"
+
+
+def shown(value: Any) -> str:
+    """*value* as JSON; only its type when that is long."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 40 else json_type(value)
 
 
 def _quote(text: str) -> str:

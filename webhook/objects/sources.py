@@ -1,4 +1,4 @@
-"""What was read from a text and where it stood: documents, marks, and the error of a text that cannot be read.
+"""What was read from a text and where it stood: documents, marks, and the errors of what cannot be read or taken.
 
 Pure and frozen. Lines and columns count from 1; columns count characters.
 """
@@ -22,6 +22,14 @@ def dotted(path: Path) -> str:
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
     return text
+
+
+class Faults(ValueError):
+    """A value that cannot be taken as it is; a retry is useless. `faults` has (path inside the value, what is wrong) pairs."""
+
+    def __init__(self, *faults: tuple[Path, str]) -> None:
+        self.faults = faults
+        super().__init__("; ".join(f"{dotted(path)}: {message}" if path else message for path, message in faults))
 
 
 class DocumentError(ValueError):

@@ -11,7 +11,7 @@
     synced: false                                                 # absent: true
     answers: false                                                # the API server does not
 
-Raises AssertionError on unknown keys, AddressError and SelectorError on what cannot be read.
+Raises AssertionError on unknown keys, AddressError and Faults on what cannot be read.
 """
 
 from __future__ import annotations

@@ -34,7 +34,6 @@ from webhook.admission.gate import Gate
 from webhook.admission.plugin import RulePlugin, check_settings, service_of
 from webhook.admission.registry import taken
 from webhook.admission.review import VERSIONS
-from webhook.admission.sections import SettingsError
 from webhook.admission.sections import read as read_settings
 from webhook.admission.service import Service
 from webhook.admission.verify import apply
@@ -43,7 +42,7 @@ from webhook.cluster import Cluster
 from webhook.objects import meta, schema
 from webhook.objects.documents import read_documents
 from webhook.objects.meta import Json
-from webhook.objects.sources import dotted
+from webhook.objects.sources import Faults, dotted
 from webhook.telemetry import Telemetry
 from webhook.testing.facts import StaticNodes
 from webhook.testing.given import Given, known
@@ -134,7 +133,7 @@ def _services(rules: Mapping[str, RulePlugin[Any]], settings: Json) -> Iterator[
         check_settings(plugin.settings, origin)
         try:
             values = read_settings(plugin.settings, settings.get(name))
-        except SettingsError as error:
+        except Faults as error:
             raise AssertionError(f"given.rules.{name}: {error}") from error
         service = service_of(name, plugin, values, origin, words)
         words |= {service.name: origin, service.path: origin}

@@ -24,8 +24,8 @@ class Scene:
         self.api, self.clock, self.telemetry = Reviews(), FakeClock(), Telemetry()
         self.authorizer = Authorizer(self.api, self.telemetry, self.clock, bounds)
 
-    def judge(self, token: str = READER, path: str = "/metrics", peer: str = HERE) -> Verdict:
-        return self.authorizer.judge(f"Bearer {token}" if token else "", "get", path, peer)
+    def authorize(self, token: str = READER, path: str = "/metrics", peer: str = HERE) -> Verdict:
+        return self.authorizer.authorize(f"Bearer {token}" if token else "", "get", path, peer)
 
     def asked(self) -> tuple[int, int]:
         """Token reviews and access reviews so far."""
@@ -33,14 +33,14 @@ class Scene:
 
 
 def test_whom_the_cluster_allows_is_allowed_and_called_by_name() -> None:
-    assert Scene().judge() == Verdict(Outcome.ALLOWED, PROMETHEUS)
+    assert Scene().authorize() == Verdict(Outcome.ALLOWED, PROMETHEUS)
 
 
 def test_another_path_needs_a_right_of_its_own() -> None:
     scene = Scene()
 
-    assert scene.judge().outcome is Outcome.ALLOWED
-    assert scene.judge(path="/statusz").outcome is Outcome.FORBIDDEN
+    assert scene.authorize().outcome is Outcome.ALLOWED
+    assert scene.authorize(path="/statusz").outcome is Outcome.FORBIDDEN
     assert scene.asked() == (1, 2)
 
 
@@ -48,36 +48,36 @@ def test_another_path_needs_a_right_of_its_own() -> None:
 def test_who_shows_no_good_token_is_nobody(token: str) -> None:
     scene = Scene()
 
-    assert scene.judge(token).outcome is Outcome.UNAUTHENTICATED
+    assert scene.authorize(token).outcome is Outcome.UNAUTHENTICATED
     assert scene.asked() == (1 if token == STRANGER else 0, 0)
 
 
 def test_an_identity_stands_a_minute_and_a_right_five() -> None:
     scene = Scene()
     for second in range(0, 301, 10):
-        scene.judge()
+        scene.authorize()
         assert scene.asked() == (second // 60 + 1, second // 300 + 1), second
         scene.clock.advance(10.0)
 
 
 def test_a_token_that_is_revoked_is_refused_within_a_minute() -> None:
     scene = Scene()
-    scene.judge()
+    scene.authorize()
     scene.api.users.clear()
     scene.clock.advance(BOUNDS.identity_s)
 
-    assert scene.judge().outcome is Outcome.UNAUTHENTICATED
+    assert scene.authorize().outcome is Outcome.UNAUTHENTICATED
 
 
 def test_a_refusal_stands_half_a_minute() -> None:
     scene = Scene()
-    assert scene.judge(path="/statusz").outcome is Outcome.FORBIDDEN
+    assert scene.authorize(path="/statusz").outcome is Outcome.FORBIDDEN
     scene.api.may.add((PROMETHEUS, "get", "/statusz"))
 
     scene.clock.advance(BOUNDS.deny_s - 1)
-    assert scene.judge(path="/statusz").outcome is Outcome.FORBIDDEN
+    assert scene.authorize(path="/statusz").outcome is Outcome.FORBIDDEN
     scene.clock.advance(1.0)
-    assert scene.judge(path="/statusz").outcome is Outcome.ALLOWED
+    assert scene.authorize(path="/statusz").outcome is Outcome.ALLOWED
 
 
 @pytest.mark.parametrize(
@@ -96,35 +96,35 @@ def test_without_an_answer_nobody_is_let_in_and_the_caller_is_told_when_to_come_
     scene = Scene()
     scene.api.error = error  # type: ignore[assignment]
 
-    assert scene.judge() == Verdict(Outcome.UNAVAILABLE, retry_after_s=retry_after_s)
+    assert scene.authorize() == Verdict(Outcome.UNAVAILABLE, retry_after_s=retry_after_s)
 
 
 def test_an_api_server_that_is_away_is_asked_once_a_second() -> None:
     scene = Scene()
     scene.api.error = Unreachable("refused")
     for _ in range(20):
-        assert scene.judge().outcome is Outcome.UNAVAILABLE
+        assert scene.authorize().outcome is Outcome.UNAVAILABLE
     assert scene.asked() == (1, 0)
 
     scene.clock.advance(1.0)
     scene.api.error = None
-    assert scene.judge().outcome is Outcome.ALLOWED
+    assert scene.authorize().outcome is Outcome.ALLOWED
 
 
 def test_what_was_allowed_is_not_while_nobody_can_be_asked_any_more() -> None:
     scene = Scene()
-    scene.judge()
+    scene.authorize()
     scene.api.error = Unreachable("refused")
 
     scene.clock.advance(BOUNDS.identity_s - 1)
-    assert scene.judge().outcome is Outcome.ALLOWED
+    assert scene.authorize().outcome is Outcome.ALLOWED
     scene.clock.advance(1.0)
-    assert scene.judge().outcome is Outcome.UNAVAILABLE
+    assert scene.authorize().outcome is Outcome.UNAVAILABLE
 
 
 def test_each_question_has_a_deadline() -> None:
     scene = Scene()
-    scene.judge()
+    scene.authorize()
 
     assert [timeout_s for _, _, timeout_s in scene.api.bodies] == [BOUNDS.call_s, BOUNDS.call_s]
 
@@ -132,7 +132,7 @@ def test_each_question_has_a_deadline() -> None:
 def test_both_questions_share_one_deadline() -> None:
     scene = Scene()
     scene.api.before = lambda: scene.clock.advance(2.9)
-    scene.judge()
+    scene.authorize()
 
     assert scene.api.bodies[1][2] == pytest.approx(BOUNDS.total_s - 2.9)
 
@@ -147,7 +147,7 @@ def test_many_requests_with_one_token_are_one_question() -> None:
 
     api.before = slow
     with ThreadPoolExecutor(8) as pool:
-        answers = [pool.submit(authorizer.judge, f"Bearer {READER}", "get", "/metrics", HERE) for _ in range(8)]
+        answers = [pool.submit(authorizer.authorize, f"Bearer {READER}", "get", "/metrics", HERE) for _ in range(8)]
         assert waiting.acquire(timeout=10.0)
         go.set()
         assert {answer.result(10.0).outcome for answer in answers} == {Outcome.ALLOWED}
@@ -159,7 +159,7 @@ def test_no_more_questions_are_open_at_once_than_allowed_and_who_is_known_is_ans
     api, waiting, go = Reviews(), threading.Semaphore(0), threading.Event()
     api.users |= {f"token-{number}": {"username": f"user-{number}"} for number in range(2)}
     authorizer = Authorizer(api, Telemetry(), SystemClock(), Bounds(at_once=2))
-    assert authorizer.judge(f"Bearer {READER}", "get", "/metrics", HERE).outcome is Outcome.ALLOWED
+    assert authorizer.authorize(f"Bearer {READER}", "get", "/metrics", HERE).outcome is Outcome.ALLOWED
 
     def slow() -> None:
         waiting.release()
@@ -168,33 +168,33 @@ def test_no_more_questions_are_open_at_once_than_allowed_and_who_is_known_is_ans
     api.before = slow
     with ThreadPoolExecutor(2) as pool:
         answers = [
-            pool.submit(authorizer.judge, f"Bearer token-{number}", "get", "/metrics", f"10.0.0.{number}")
+            pool.submit(authorizer.authorize, f"Bearer token-{number}", "get", "/metrics", f"10.0.0.{number}")
             for number in range(2)
         ]
         assert all(waiting.acquire(timeout=10.0) for _ in range(2))
 
-        assert authorizer.judge("Bearer third", "get", "/metrics", HERE).outcome is Outcome.UNAVAILABLE
-        assert authorizer.judge(f"Bearer {READER}", "get", "/metrics", HERE).outcome is Outcome.ALLOWED
+        assert authorizer.authorize("Bearer third", "get", "/metrics", HERE).outcome is Outcome.UNAVAILABLE
+        assert authorizer.authorize(f"Bearer {READER}", "get", "/metrics", HERE).outcome is Outcome.ALLOWED
         go.set()
         assert {answer.result(10.0).outcome for answer in answers} == {Outcome.FORBIDDEN}
 
 
 def test_invented_tokens_neither_load_the_api_server_nor_keep_out_who_is_known() -> None:
     scene = Scene()
-    scene.judge()
+    scene.authorize()
     scene.clock.advance(BOUNDS.identity_s)
     before = scene.api.count(TOKEN_REVIEWS)
-    outcomes = [scene.judge(f"invented-{number}").outcome for number in range(500)]
+    outcomes = [scene.authorize(f"invented-{number}").outcome for number in range(500)]
 
     assert scene.api.count(TOKEN_REVIEWS) - before <= 10
     assert outcomes.count(Outcome.UNAVAILABLE) >= 490
-    assert scene.judge().outcome is Outcome.ALLOWED
+    assert scene.authorize().outcome is Outcome.ALLOWED
 
 
 def test_what_is_kept_is_bounded_and_holds_no_token() -> None:
     scene = Scene(Bounds(kept=10, strangers_per_s=1000.0, address_per_s=1000.0))
     for number in range(100):
-        scene.judge(f"invented-{number}")
+        scene.authorize(f"invented-{number}")
 
     held = vars(scene.authorizer)["_identities"]
     assert len(vars(held)["_kept"]) == 10
@@ -204,9 +204,9 @@ def test_what_is_kept_is_bounded_and_holds_no_token() -> None:
 def test_nothing_that_is_logged_or_counted_has_the_token(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     scene = Scene()
-    scene.judge(path="/statusz")
+    scene.authorize(path="/statusz")
     scene.api.error = Unreachable("refused")
-    scene.judge(STRANGER)
+    scene.authorize(STRANGER)
 
     lines = "".join(f"{record.getMessage()} {record.__dict__}" for record in caplog.records)
     assert PROMETHEUS in lines
@@ -217,14 +217,14 @@ def test_nothing_that_is_logged_or_counted_has_the_token(caplog: pytest.LogCaptu
 def test_that_nobody_can_be_asked_is_said_once_and_that_it_is_over_too(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     scene = Scene()
-    scene.judge()
+    scene.authorize()
     scene.api.error = Forbidden("may not create tokenreviews", status=403)
     for _ in range(5):
-        scene.judge(STRANGER)
-        scene.judge()  # out of what is kept, which says nothing of the API server
+        scene.authorize(STRANGER)
+        scene.authorize()  # out of what is kept, which says nothing of the API server
         scene.clock.advance(1.0)
     scene.api.error = None
-    scene.judge(STRANGER)
+    scene.authorize(STRANGER)
 
     said = [record.getMessage() for record in caplog.records if "API server" in record.getMessage()]
     assert [line.partition(" who ")[0] for line in said] == [
@@ -236,15 +236,15 @@ def test_that_nobody_can_be_asked_is_said_once_and_that_it_is_over_too(caplog: p
 def test_what_invented_tokens_cause_is_not_blamed_on_the_api_server(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene()
     for number in range(50):
-        scene.judge(f"invented-{number}")
+        scene.authorize(f"invented-{number}")
 
     assert not [record for record in caplog.records if "API server" in record.getMessage()]
 
 
 def test_each_outcome_is_counted() -> None:
     scene = Scene()
-    scene.judge()
-    scene.judge("")
+    scene.authorize()
+    scene.authorize("")
 
     text = scene.telemetry.expose().decode()
     assert 'gatehouse_metrics_requests_total{outcome="allowed"} 1.0' in text

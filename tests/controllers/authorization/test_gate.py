@@ -8,8 +8,8 @@ from wsgiref.validate import validator
 import pytest
 
 from controllers.authorization.decision import Outcome, Verdict
-from controllers.authorization.gate import AUTHORIZED, guarded
-from controllers.probes import metrics_application
+from controllers.authorization.gate import AUTHORIZED, protected
+from controllers.process.probes import metrics_application
 from webhook.telemetry import Telemetry
 
 ELSEWHERE, HERE = "10.1.2.3", "127.0.0.1"
@@ -22,7 +22,7 @@ class Table:
         self.asked: list[tuple[str, str, str]] = []
         self.peers: list[str] = []
 
-    def judge(self, header: str, verb: str, path: str, peer: str) -> Verdict:
+    def authorize(self, header: str, verb: str, path: str, peer: str) -> Verdict:
         self.asked.append((header, verb, path))
         self.peers.append(peer)
         word = header.removeprefix("Bearer ")
@@ -33,7 +33,9 @@ def get(
     path: str = "/statusz", word: str = "", *, peer: str = ELSEWHERE, method: str = "GET", trust_loopback: bool = False
 ) -> tuple[str, dict[str, str], str, Table]:
     table = Table()
-    app = guarded(metrics_application(Telemetry(), lambda: {"process": {}}, lambda: 0.0), table, trust_loopback=trust_loopback)
+    app = protected(
+        metrics_application(Telemetry(), lambda: {"process": {}}, lambda: 0.0), table, trust_loopback=trust_loopback
+    )
     environ = {"PATH_INFO": path, "QUERY_STRING": "", "REQUEST_METHOD": method, "REMOTE_ADDR": peer, "SCRIPT_NAME": ""}
     if word:
         environ["HTTP_AUTHORIZATION"] = f"Bearer {word}"
@@ -142,6 +144,6 @@ def test_no_header_of_a_request_is_taken_for_the_gate_s_word() -> None:
 
     environ = {"PATH_INFO": "/statusz", "REQUEST_METHOD": "GET", "REMOTE_ADDR": HERE, AUTHORIZED: "root", "SCRIPT_NAME": ""}
     setup_testing_defaults(environ)
-    guarded(pages, Table(), trust_loopback=True)(environ, lambda status, headers, exc_info=None: None)
+    protected(pages, Table(), trust_loopback=True)(environ, lambda status, headers, exc_info=None: None)
 
     assert seen == [None]

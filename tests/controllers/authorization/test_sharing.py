@@ -24,10 +24,10 @@ def test_a_new_good_token_gets_through_while_another_address_invents_tokens() ->
     scene = Scene()
     for second in range(120):
         for number in range(50):
-            scene.judge(f"invented-{second}-{number}", peer=STRANGE)
+            scene.authorize(f"invented-{second}-{number}", peer=STRANGE)
         if second % 10 == 0:
             scene.api.users[f"new-{second}"] = scene.api.users[READER]
-            assert scene.judge(f"new-{second}", peer=MONITORING).outcome is Outcome.ALLOWED, second
+            assert scene.authorize(f"new-{second}", peer=MONITORING).outcome is Outcome.ALLOWED, second
         scene.clock.advance(1.0)
 
     assert scene.api.count(TOKEN_REVIEWS) < 120
@@ -36,10 +36,10 @@ def test_a_new_good_token_gets_through_while_another_address_invents_tokens() ->
 def test_addresses_of_one_ipv6_network_share_what_they_may_cause() -> None:
     scene = Scene()
     for number in range(500):
-        scene.judge(f"invented-{number}", peer=f"2001:db8::{number:x}")
+        scene.authorize(f"invented-{number}", peer=f"2001:db8::{number:x}")
 
     assert scene.api.count(TOKEN_REVIEWS) == 5
-    assert scene.judge(peer="2001:db8:0:1::5").outcome is Outcome.ALLOWED
+    assert scene.authorize(peer="2001:db8:0:1::5").outcome is Outcome.ALLOWED
 
 
 def test_a_user_with_many_good_tokens_uses_up_a_share_of_their_own() -> None:
@@ -47,17 +47,17 @@ def test_a_user_with_many_good_tokens_uses_up_a_share_of_their_own() -> None:
     tokens = [f"token-{number}" for number in range(100)]
     scene.api.users |= {token: {"username": USER, "extra": {"id": [token]}} for token in tokens}
     for number, token in enumerate(tokens):  # from many addresses, so that all of them become known
-        scene.judge(token, peer=f"10.3.0.{number}")
+        scene.authorize(token, peer=f"10.3.0.{number}")
         scene.clock.advance(1.0)
     scene.clock.advance(60.0)
     before = sum(scene.asked())
     for _ in range(60):
         for token in tokens:
-            scene.judge(token, "/statusz", STRANGE)
+            scene.authorize(token, "/statusz", STRANGE)
         scene.clock.advance(1.0)
 
     assert sum(scene.asked()) - before <= 75
-    assert scene.judge(peer=MONITORING).outcome is Outcome.ALLOWED
+    assert scene.authorize(peer=MONITORING).outcome is Outcome.ALLOWED
 
 
 def test_an_address_whose_questions_hang_leaves_seats_for_others() -> None:
@@ -70,11 +70,11 @@ def test_an_address_whose_questions_hang_leaves_seats_for_others() -> None:
 
     api.before = slow
     with ThreadPoolExecutor(2) as pool:
-        hanging = [pool.submit(authorizer.judge, f"Bearer no-{number}", "get", "/metrics", STRANGE) for number in range(2)]
+        hanging = [pool.submit(authorizer.authorize, f"Bearer no-{number}", "get", "/metrics", STRANGE) for number in range(2)]
         assert all(waiting.acquire(timeout=10.0) for _ in range(2))
-        assert authorizer.judge("Bearer no-3", "get", "/metrics", STRANGE).outcome is Outcome.UNAVAILABLE
+        assert authorizer.authorize("Bearer no-3", "get", "/metrics", STRANGE).outcome is Outcome.UNAVAILABLE
         api.before = lambda: None
-        assert authorizer.judge(f"Bearer {READER}", "get", "/metrics", MONITORING).outcome is Outcome.ALLOWED
+        assert authorizer.authorize(f"Bearer {READER}", "get", "/metrics", MONITORING).outcome is Outcome.ALLOWED
         go.set()
         assert {answer.result(10.0).outcome for answer in hanging} == {Outcome.UNAUTHENTICATED}
 
@@ -83,7 +83,7 @@ def test_what_is_refused_fills_no_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     scene = Scene(Bounds(user_per_s=1000.0))
     for number in range(300):
-        scene.judge(path=f"/{number}")
+        scene.authorize(path=f"/{number}")
 
     assert scene.api.count(ACCESS_REVIEWS) == 300
     assert len([record for record in caplog.records if PROMETHEUS in str(vars(record))]) <= 5

@@ -20,6 +20,7 @@ from controllers.runtime.events import Reference
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
 from tests.controllers.certificates.builders import NAME, NAMES, NAMESPACE, NOW_S, Json, configuration, content, secret
+from tests.controllers.runtime.builders import refuse_death
 from webhook.clock import Deadline
 from webhook.telemetry import Telemetry
 
@@ -66,7 +67,7 @@ class Scene:
         self.troubles: list[str] = []
         wanted = Wanted(NAMESPACE, NAME, NAMES, timing)
         self.caches = CertificateCaches(
-            client, self.telemetry, self.clock, self._refuse_death, namespace=NAMESPACE, secret_name=NAME, trust=True
+            client, self.telemetry, self.clock, refuse_death, namespace=NAMESPACE, secret_name=NAME, trust=True
         )
         self.adopted: AdoptedPair | None = None
         self.controller = certificates(
@@ -75,7 +76,7 @@ class Scene:
             self.heard,
             self.telemetry,
             self.clock,
-            self._refuse_death,
+            refuse_death,
             leadership=self.lease,
         )
 
@@ -155,10 +156,6 @@ class Scene:
 
     def _serving(self) -> Held | None:
         return None if self.adopted is None else self.adopted.serving()
-
-    @staticmethod
-    def _refuse_death(name: str, error: BaseException) -> None:
-        raise AssertionError(name) from error
 
 
 def without_bundles(obj: Json) -> Json:

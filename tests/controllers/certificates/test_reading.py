@@ -19,6 +19,7 @@ from tests.controllers.certificates.builders import (
     secret,
 )
 from tests.controllers.certificates.scene import MUTATING, VALIDATING, Scene, held_of
+from tests.controllers.runtime.builders import refuse_death
 from webhook.serving.tls import CertificateError
 
 OLD, NEW = content("old"), content("new")
@@ -157,7 +158,7 @@ def test_configurations_that_are_never_known_make_no_replica_unready_for_long(ap
 
 def test_where_the_bundles_are_somebody_elses_a_new_pair_is_taken_up_at_once(scene: Scene, client: RestClient) -> None:
     caches = CertificateCaches(
-        client, scene.telemetry, scene.clock, scene._refuse_death, namespace=NAMESPACE, secret_name=NAME, trust=False
+        client, scene.telemetry, scene.clock, refuse_death, namespace=NAMESPACE, secret_name=NAME, trust=False
     )
     adopted = AdoptedPair(held_of(OLD), caches, scene.clock)
     assert caches.secrets is not None

@@ -167,7 +167,7 @@ def test_a_leaf_is_for_servers_of_its_names_only() -> None:
 
 
 def test_a_process_that_issues_nothing_does_without_cryptography() -> None:
-    code = "import sys; import controllers.process; print('cryptography' in sys.modules)"
+    code = "import sys; import controllers.process.assembly; print('cryptography' in sys.modules)"
 
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout
 

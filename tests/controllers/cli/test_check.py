@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from controllers.checking import Report, check, place
+from controllers.checking.files import Report, check, place
 from controllers.cli.main import main
 from webhook.objects.documents import read_documents, write_yaml
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controllers.checking import check
+from controllers.checking.files import check
 
 HEAD = "apiVersion: gatehouse.dev/v1alpha1\nkind: GatehouseConfiguration\nfeatures:\n  creatorPolicy:\n    rules:\n"
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from controllers.advice import ADVICE
 from controllers.cli.main import main
+from controllers.explaining.pod_advice import ADVICE
 from tests.controllers.cli.desk import ENTRIES, ENVOY, EVERY_POD, MAY_ASK, NOW, Desk, config_map, namespace, pod
 from webhook.names import Reason
 from webhook.objects.documents import write_yaml

@@ -127,8 +127,9 @@ def test_injecting_twice_changes_nothing(value: Json) -> None:
 @CALM
 @given(ANY)
 def test_containers_of_the_user_are_never_lost(value: Json) -> None:
-    outcome = corpus.injector().inject(json.dumps(value).encode(), "file.json")
-    if outcome.failed:
+    sent = json.dumps(value).encode()
+    outcome = corpus.injector().inject(sent, "file.json")
+    if outcome.failed or outcome.result == sent:  # what is left alone may be anything, also nothing that has a pod
         return
 
     (after,) = objects(read_documents(outcome.result, "out"))

@@ -12,9 +12,9 @@ import pytest
 import trustme
 
 from controllers.authorization.decision import Outcome, Verdict
-from controllers.authorization.gate import guarded
+from controllers.authorization.gate import protected
 from controllers.cli.main import main
-from controllers.probes import metrics_application
+from controllers.process.probes import metrics_application
 from webhook.serving.server import AdmissionServer
 from webhook.serving.tls import HeldCertificates, KeyPair
 from webhook.telemetry import Telemetry
@@ -96,17 +96,17 @@ def authority() -> trustme.CA:
 
 
 @contextmanager
-def guarded_page(authority: trustme.CA, token: str) -> Iterator[str]:
+def protected_page(authority: trustme.CA, token: str) -> Iterator[str]:
     """host:port of a status page over TLS, valid for gatehouse.kube-system.svc, for whoever shows *token*."""
 
     class Table:
-        def judge(self, header: str, verb: str, path: str, peer: str) -> Verdict:
+        def authorize(self, header: str, verb: str, path: str, peer: str) -> Verdict:
             return Verdict(Outcome.ALLOWED if header == f"Bearer {token}" else Outcome.UNAUTHENTICATED)
 
     leaf = authority.issue_cert("gatehouse.kube-system.svc")
     pair = KeyPair(b"".join(pem.bytes() for pem in leaf.cert_chain_pems), leaf.private_key_pem.bytes())
     pages = metrics_application(Telemetry(), lambda: {"process": {"ready": True}}, lambda: 0.0)
-    app = guarded(pages, Table(), trust_loopback=False)
+    app = protected(pages, Table(), trust_loopback=False)
     source = HeldCertificates(pair)
     server = AdmissionServer(app, bind=("127.0.0.1", 0), certificates=source, telemetry=Telemetry(), threads=1)
     server.start()
@@ -122,7 +122,7 @@ def test_a_page_behind_the_gate_is_read_with_a_token_over_verified_tls(
     (tmp_path / "token").write_text("abc\n")
     authority.cert_pem.write_to_path(tmp_path / "ca.crt")
     flags = ["--ca-file", str(tmp_path / "ca.crt"), "--server-name", "gatehouse.kube-system.svc"]
-    with guarded_page(authority, "abc") as address:
+    with protected_page(authority, "abc") as address:
         assert main(["status", "--address", address, *flags, "--token-file", str(tmp_path / "token"), "-o", "json"]) == 0
         assert json.loads(capsys.readouterr().out) == {"process": {"ready": True}}
 
@@ -134,7 +134,7 @@ def test_another_name_than_the_certificate_s_is_refused(
     authority: trustme.CA, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     authority.cert_pem.write_to_path(tmp_path / "ca.crt")
-    with guarded_page(authority, "abc") as address:
+    with protected_page(authority, "abc") as address:
         assert main(["status", "--address", address, "--ca-file", str(tmp_path / "ca.crt")]) == 1
 
     assert "certificate verify failed" in capsys.readouterr().err
@@ -142,7 +142,7 @@ def test_another_name_than_the_certificate_s_is_refused(
 
 def test_on_loopback_tls_needs_no_ca(authority: trustme.CA, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("abc")
-    with guarded_page(authority, "abc") as address:
+    with protected_page(authority, "abc") as address:
         assert main(["status", "--address", address, "--tls", "--token-file", str(tmp_path / "token")]) == 0
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from controllers.config.address import Address
 from controllers.config.document import Configuration, ConfigurationError, Override, load, parse
-from controllers.config.webhook import CertificateSource, ClientAuthMode
+from controllers.config.webhook import CertificateOrigin, ClientAuthMode
 from webhook.admission.settings import Settings
 from webhook.objects.documents import write_yaml
 from webhook.objects.selectors import Selector
@@ -82,7 +82,7 @@ def test_every_key_is_read() -> None:
     config = parse(EVERYTHING, "c.yaml")
 
     assert config.webhook.bind_address == Address("127.0.0.1", 9444)
-    assert config.webhook.certificate.source is CertificateSource.FILES
+    assert config.webhook.certificate.source is CertificateOrigin.FILES
     assert config.webhook.client_auth.mode is ClientAuthMode.CERTIFICATE
     assert config.webhook.limits.idle_timeout_s == 150.0
     assert config.webhook.shutdown_delay_s == 1.5

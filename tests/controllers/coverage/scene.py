@@ -20,6 +20,7 @@ from controllers.runtime.projection_cluster import namespaces_resource
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
 from tests.controllers.coverage.builders import POLICY, WALL_S, Json, catalog, entry
+from tests.controllers.runtime.builders import refuse_death
 from webhook.clock import Deadline
 from webhook.cluster import NamespaceFacts, PodFacts
 from webhook.sidecars.entries.catalog import Catalog
@@ -100,7 +101,7 @@ class Scene:
         self.heard = Heard()
         self.entries = Entries()
         self.tally = Tally(self.telemetry)
-        self.recorder = EventRecorder("gatehouse", "a", client, self.telemetry, self.clock, self._refuse_death)
+        self.recorder = EventRecorder("gatehouse", "a", client, self.telemetry, self.clock, refuse_death)
         self.pods: Informer[PodFacts] = self._informer(pods_resource(), client)
         self.namespaces: Informer[NamespaceFacts] = self._informer(namespaces_resource(), client)
         announcer: Announcer = self.recorder if writes_events else self.heard
@@ -113,7 +114,7 @@ class Scene:
             announcer,
             self.telemetry,
             self.clock,
-            self._refuse_death,
+            refuse_death,
             leadership=self.lease,
             tally=self.tally,
             evictions=evictions,
@@ -193,8 +194,4 @@ class Scene:
         return {state.value: count for state, count in everywhere.items() if count}
 
     def _informer(self, resource: Any, client: RestClient) -> Informer[Any]:
-        return Informer(resource, client, self.telemetry, self.clock, self._refuse_death)
-
-    @staticmethod
-    def _refuse_death(name: str, error: BaseException) -> None:
-        raise AssertionError(name) from error
+        return Informer(resource, client, self.telemetry, self.clock, refuse_death)

@@ -13,14 +13,12 @@ from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi
 from tests.controllers.coverage.builders import POLICY, Json, at, catalog, namespace, pod, replica_set
 from tests.controllers.coverage.scene import Entries
+from tests.controllers.runtime.builders import refuse_death
 from webhook.clock import Deadline, SystemClock
 from webhook.telemetry import Telemetry
 
 
 def test_bare_pods_are_told_and_what_happens_to_them_is_followed(api: FakeApi, client: RestClient) -> None:
-    def refuse_death(name: str, error: BaseException) -> None:
-        raise AssertionError(name) from error
-
     def counted() -> dict[str, int]:
         return {state.value: count for state, count in tally.counts().items() if count}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,17 +10,11 @@ import pytest
 from controllers.runtime.rest import Limits, RestClient
 from controllers.testing import FakeApi
 from tests.controllers.database_instance.world import KINDS, World
+from tests.controllers.ending import no_leaked_threads
 from webhook.clock import SystemClock
 from webhook.telemetry import Telemetry
 
-
-@pytest.fixture(autouse=True)
-def no_leaked_threads() -> Iterator[None]:
-    before = set(threading.enumerate())
-
-    yield
-
-    assert [thread.name for thread in threading.enumerate() if thread not in before] == []
+__all__ = ["no_leaked_threads"]
 
 
 @pytest.fixture

@@ -12,12 +12,13 @@ import pytest
 from controllers.config.election import ClientConnectionSection
 from controllers.database_instance.controller import database_instance
 from controllers.database_instance.deletions import Deletions
-from controllers.facts import WatchedFacts
+from controllers.process.facts import WatchedFacts
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi
 from tests.controllers.database_instance.builders import FINALIZER, by_instance, claim, instance, volume
 from tests.controllers.database_instance.world import KINDS
 from tests.controllers.edge_health.scene import Heard, Lease
+from tests.controllers.runtime.builders import refuse_death
 from webhook.clock import Deadline, SystemClock
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry
@@ -36,9 +37,6 @@ def api() -> Iterator[FakeApi]:
 
 @contextmanager
 def following(api: FakeApi, folder: Path, *, databases: bool) -> Iterator[WatchedFacts]:
-    def refuse_death(name: str, error: BaseException) -> None:
-        raise AssertionError(name) from error
-
     connection = ClientConnectionSection(kubeconfig=api.kubeconfig(folder))
     facts = WatchedFacts(connection, VotePolicy(), Telemetry(), SystemClock(), refuse_death, injects=False, databases=databases)
     facts.start()

@@ -19,6 +19,7 @@ from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
 from tests.controllers.database_instance.builders import NAMESPACE, Json, volume
 from tests.controllers.edge_health.scene import Heard, Lease
+from tests.controllers.runtime.builders import refuse_death
 from webhook.telemetry import Telemetry
 
 KINDS = (
@@ -101,7 +102,7 @@ class World:
         """The controller begins anew, with empty memory."""
         self.telemetry = Telemetry()
         self.client.writes = 1_000_000
-        self.caches = DatabaseCaches(self._rest, self.telemetry, self.clock, _refuse_death)
+        self.caches = DatabaseCaches(self._rest, self.telemetry, self.clock, refuse_death)
         self.deletions = Deletions(self.telemetry, self.clock)
         self.controller: Controller = database_instance(
             self.client,
@@ -109,7 +110,7 @@ class World:
             self.heard,
             self.telemetry,
             self.clock,
-            _refuse_death,
+            refuse_death,
             leadership=self.lease,
             deletions=self.deletions,
             defaults=self._defaults,
@@ -247,7 +248,3 @@ def bound(world: World, *claims: Json, reclaim: str = "Delete") -> None:
     """*claims* with their volumes."""
     for one in world.put(*claims):
         world.put(volume(one, reclaim))
-
-
-def _refuse_death(name: str, error: BaseException) -> None:
-    raise AssertionError(name) from error

@@ -2,39 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi
 from tests.controllers.edge_health.scene import Scene
-from webhook.clock import SystemClock
-from webhook.telemetry import Telemetry
+from tests.controllers.ending import no_leaked_threads
 
-
-@pytest.fixture(autouse=True)
-def no_leaked_threads() -> Iterator[None]:
-    before = set(threading.enumerate())
-
-    yield
-
-    assert [thread.name for thread in threading.enumerate() if thread not in before] == []
-
-
-@pytest.fixture
-def api() -> Iterator[FakeApi]:
-    with FakeApi() as server:
-        yield server
-
-
-@pytest.fixture
-def client(api: FakeApi, tmp_path: Path) -> Iterator[RestClient]:
-    made = RestClient.from_kubeconfig(api.kubeconfig(tmp_path), Telemetry(), SystemClock())
-    yield made
-    made.close()
+__all__ = ["no_leaked_threads"]
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from controllers.runtime.resource import Item, Params
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
 from tests.controllers.edge_health.builders import WALL_S, Json
+from tests.controllers.runtime.builders import refuse_death
 from webhook.cluster import NodeFacts, PodFacts
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry
@@ -98,7 +99,7 @@ class Scene:
             self.heard,
             self.telemetry,
             self.clock,
-            self._refuse_death,
+            refuse_death,
             leadership=self.lease,
             duties=duties,
         )
@@ -162,11 +163,7 @@ class Scene:
         return self._items[version]
 
     def _informer(self, resource: Any, client: RestClient) -> Informer[Any]:
-        return Informer(resource, client, self.telemetry, self.clock, self._refuse_death)
-
-    @staticmethod
-    def _refuse_death(name: str, error: BaseException) -> None:
-        raise AssertionError(name) from error
+        return Informer(resource, client, self.telemetry, self.clock, refuse_death)
 
 
 def sent(api: FakeApi, index: int = -1) -> Any:

@@ -10,15 +10,13 @@ from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi
 from tests.controllers.edge_health.builders import EVICTING, Json, at, condition, node, pod
 from tests.controllers.edge_health.scene import Heard
+from tests.controllers.runtime.builders import refuse_death
 from webhook.clock import Deadline, SystemClock
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry
 
 
 def test_a_missed_guard_is_mended_and_a_vote_that_turns_is_followed(api: FakeApi, client: RestClient) -> None:
-    def refuse_death(name: str, error: BaseException) -> None:
-        raise AssertionError(name) from error
-
     def ready() -> set[str]:
         return {condition(one)["status"] for one in api.objects.all("Pod").values()}
 

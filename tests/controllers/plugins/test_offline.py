@@ -10,7 +10,7 @@ import pytest
 from controllers.cli.main import main
 from controllers.config.document import parse
 from controllers.plugins.finding import CONTROLLERS
-from controllers.process import Options, Process
+from controllers.process.assembly import Options, Process
 from tests.controllers.plugins.conftest import Install
 from tests.controllers.plugins.test_using import CONTROLLER, FINE, HEAD, ORIGIN, RULE
 from webhook.admission.places import OVERDUE_S

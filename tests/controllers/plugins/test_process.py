@@ -13,7 +13,7 @@ import pytest
 from controllers.cli.main import main
 from controllers.config.document import parse
 from controllers.plugins.finding import CONTROLLERS
-from controllers.process import Options, Process
+from controllers.process.assembly import Options, Process
 from controllers.testing import FakeApi
 from tests.controllers.followers import ONLY_ADMISSION
 from tests.controllers.plugins.conftest import Install
@@ -104,6 +104,6 @@ def test_a_rule_that_cannot_be_built_keeps_the_command_from_starting(
 
     assert code == 2
     assert (
+        f"{config}:3:19: plugins.rules.own: "
         "plug-in own (package own-module 1.2, entry point own_module:plugin): the rule cannot be built"
-        in capsys.readouterr().err
-    )
+    ) in capsys.readouterr().err

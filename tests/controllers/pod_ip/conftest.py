@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi
+from tests.controllers.ending import no_leaked_threads
 from tests.controllers.pod_ip.scene import Scene
-from webhook.clock import SystemClock
-from webhook.telemetry import Telemetry
 
-
-@pytest.fixture(autouse=True)
-def no_leaked_threads() -> Iterator[None]:
-    before = set(threading.enumerate())
-
-    yield
-
-    assert [thread.name for thread in threading.enumerate() if thread not in before] == []
+__all__ = ["no_leaked_threads"]
 
 
 @pytest.fixture
@@ -33,13 +23,6 @@ def api() -> Iterator[FakeApi]:
         server.objects.register("/apis/gatehouse.dev/v1alpha1", "addresspools", "gatehouse.dev/v1alpha1", "AddressPool")
         server.objects.register("/apis/apps/v1", "statefulsets", "apps/v1", "StatefulSet")
         yield server
-
-
-@pytest.fixture
-def client(api: FakeApi, tmp_path: Path) -> Iterator[RestClient]:
-    made = RestClient.from_kubeconfig(api.kubeconfig(tmp_path), Telemetry(), SystemClock())
-    yield made
-    made.close()
 
 
 @pytest.fixture

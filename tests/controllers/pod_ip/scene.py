@@ -17,6 +17,7 @@ from controllers.runtime.resource import Params
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
 from tests.controllers.pod_ip.objects import ONE, Json, bound
+from tests.controllers.runtime.builders import refuse_death
 from webhook.addresses.network import Network
 from webhook.addresses.policy import AddressPolicy
 from webhook.admission.draft import Draft
@@ -146,7 +147,7 @@ class Scene:
             self.heard,
             self.telemetry,
             self.clock,
-            self._refuse_death,
+            refuse_death,
             leadership=self.lease,
             network=lambda: self.network,
         )
@@ -241,8 +242,4 @@ class Scene:
         return {key.partition('="')[2].rstrip('"}'): float(value) for key, _, value in pairs}
 
     def _informer(self, resource: Any) -> Informer[Any]:
-        return Informer(resource, self.client, self.telemetry, self.clock, self._refuse_death)
-
-    @staticmethod
-    def _refuse_death(name: str, error: BaseException) -> None:
-        raise AssertionError(name) from error
+        return Informer(resource, self.client, self.telemetry, self.clock, refuse_death)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from controllers.describing import describe
+from controllers.status.text import describe
 from controllers.testing import FakeApi
 from tests.controllers.followers import arguments
 from tests.controllers.pod_ip.shelf import address_pool, calico_appears, fake_api, ip_pool, pod

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from controllers.runtime.backoff import Backoff
+from controllers.runtime.errors import OnDeath
 from controllers.runtime.informer import Informer
 from controllers.runtime.projection import nodes_resource, pods_resource
 from controllers.runtime.reflector import Reflector
@@ -132,7 +133,7 @@ def reflector(
     policy: WatchPolicy = PAGES,
     random: Callable[[], float] = lambda: 0.0,
     telemetry: Telemetry | None = None,
-    on_death: Callable[[str, BaseException], None] = refuse_death,
+    on_death: OnDeath = refuse_death,
     backoff: Backoff = Backoff(),
 ) -> Reflector[NodeFacts]:
     """A reflector of nodes, not started."""

@@ -5,7 +5,8 @@ Driven by hypothesis, step by step on one thread, against `Objects` without sock
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
 import pytest
@@ -61,6 +62,11 @@ class Wire:
     def list_page(self, path: str, params: Params, *, cancellation: Cancellation | None = None) -> bytes:
         self._fault()
         return cast(bytes, self._refusing(lambda target: self.objects.list_page(target, params), path))
+
+    def listing(
+        self, path: str, params: Params, *, cancellation: Cancellation | None = None
+    ) -> AbstractContextManager[Iterable[bytes]]:
+        return nullcontext((self.list_page(path, params),))
 
     def watch(self, path: str, params: Params, read_timeout_s: float, *, cancellation: Cancellation | None = None) -> Stream:
         while self.meanwhile:

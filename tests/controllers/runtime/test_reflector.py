@@ -25,7 +25,7 @@ from webhook.clock import SystemClock
 from webhook.cluster import NodeFacts
 from webhook.telemetry import Telemetry
 
-STREAMS = WatchPolicy()
+STREAMS = WatchPolicy(stream_lists=True)
 
 
 class Followed:

@@ -33,7 +33,7 @@ from controllers.runtime.watch import (
 )
 
 PAGES = WatchPolicy(stream_lists=False)
-STREAMS = WatchPolicy()
+STREAMS = WatchPolicy(stream_lists=True)
 
 
 class Machine:
@@ -254,6 +254,15 @@ def test_after_the_mark_the_same_stream_is_the_watch() -> None:
 
     assert machine.effects == (Apply(Removed(item(version="6"))), ReadEvent())
     assert machine.state.version == "6"
+
+
+def test_a_list_that_is_too_large_for_its_time_is_streamed_until_that_has_worked() -> None:
+    machine = Machine(PAGES)
+
+    assert isinstance(machine.see(Begun()), ListPage)
+    assert isinstance(machine.sleeps_then(errors.TimedOut("no answer in time")), OpenWatch)
+    machine.see(Opened(), Got(Bookmark("5", initial_events_end=True)))
+    assert isinstance(machine.sleeps_then(gone()), ListPage)
 
 
 @pytest.mark.parametrize("error", [errors.Invalid("forbidden"), errors.BadRequest("unknown parameter")])

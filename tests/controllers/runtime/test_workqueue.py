@@ -120,51 +120,6 @@ def test_a_shutdown_wakes_every_waiting_worker(queue: WorkQueue[str], clock: Fak
     assert got == [None] * 3
 
 
-def test_a_drain_waits_for_the_line_and_for_what_was_added_meanwhile(queue: WorkQueue[str], clock: FakeClock) -> None:
-    queue.add("a")
-    queue.get()
-    queue.add("a")
-    drained: list[bool] = []
-    drain = threading.Thread(target=lambda: drained.append(queue.shut_down_with_drain(Deadline.after(60, clock))))
-    drain.start()
-    clock.until_waiting(longer_than_s=30)
-
-    queue.done("a")
-    again = queue.get()
-    before = list(drained)
-    queue.done("a")
-
-    drain.join(5)
-    assert (again, before, drained) == ("a", [], [True])
-
-
-def test_a_plain_shutdown_ends_the_wait_of_a_drain(queue: WorkQueue[str], clock: FakeClock) -> None:
-    queue.add("a")
-    queue.get()
-    drained: list[bool] = []
-    drain = threading.Thread(target=lambda: drained.append(queue.shut_down_with_drain(Deadline.after(60, clock))))
-    drain.start()
-    clock.until_waiting(longer_than_s=30)
-
-    queue.shut_down()
-
-    drain.join(5)
-    assert drained == [False]
-
-
-def test_the_drain_of_an_empty_queue_does_not_wait(queue: WorkQueue[str], clock: FakeClock) -> None:
-    assert queue.shut_down_with_drain(Deadline.after(60, clock))
-
-
-def test_a_drain_gives_up_at_its_deadline(telemetry: Telemetry) -> None:
-    clock = FakeClock(auto_advance=True)
-    queue = WorkQueue[str]("edge", telemetry, clock)
-    queue.add("a")
-
-    assert not queue.shut_down_with_drain(Deadline.after(60, clock))
-    assert clock.monotonic_s() == 1060
-
-
 def test_a_delayed_key_comes_when_its_time_has_come(queue: WorkQueue[str], clock: FakeClock) -> None:
     queue.add_after("a", 0.05)
     clock.advance(0.04)

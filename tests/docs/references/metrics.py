@@ -14,7 +14,7 @@ from pathlib import Path
 from prometheus_client import Counter, Gauge, Histogram
 
 from controllers.config.document import Configuration, parse
-from controllers.process import Options, Process
+from controllers.process.assembly import Options, Process
 from controllers.runtime.queue_metrics import QueueMetrics
 from tests.docs.pages import ROOT
 from tests.docs.references.tables import code, page, table

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.admission.sections import NoSettings, SettingsError, Unreadable, check, read
+from webhook.admission.sections import NoSettings, Unreadable, check, read
+from webhook.objects.sources import Faults
 
 
 class Colour(StrEnum):
@@ -43,7 +44,7 @@ class Settings:
 
 
 def faults(kind: type, value: Any) -> list[tuple[str, str]]:
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(Faults) as caught:
         read(kind, value)
     return [(".".join(map(str, path)), message) for path, message in caught.value.faults]
 
@@ -87,6 +88,8 @@ def test_what_is_absent_or_null_has_its_default() -> None:
         ({"name": "a", "names": "x"}, "names", "must be a list, not a string"),
         ({"name": "a", "names": ["x", 1]}, "names.1", 'must be a string, not 1 (write "1")'),
         ({"name": "a", "inner": {"size": 0}}, "inner.size", "'size' must be >= 1: 0"),
+        ({"name": "a", "inner": {"size": 1e23}}, "inner.size", "must be a whole number of at most 64 bits, not 1e+23"),
+        ({"name": "a", "inner": {"size": 1.5}}, "inner.size", "must be a whole number, not 1.5"),
         ({"name": "a", "more": [{}, {"sizes": 1}]}, "more.1.sizes", "unknown key: did you mean size?"),
         ({"name": "a", "labels": {"k": 1}}, "labels.k", 'must be a string, not 1 (write "1")'),
         ({"name": "a", "longest": "1s"}, "", "longest must not be below grace"),
@@ -148,7 +151,7 @@ anything = st.recursive(
 def test_anything_is_read_or_refused_and_nothing_else_happens(value: dict[str, Any]) -> None:
     try:
         found: Settings | None = read(Settings, value)
-    except SettingsError as error:
+    except Faults as error:
         found = None
         faults = error.faults
     assert isinstance(found, Settings) if found is not None else faults

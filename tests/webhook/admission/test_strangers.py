@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from controllers.hearing.asking import Panel, ask
-from controllers.hearing.questions import ANYBODY, Question
-from controllers.hearing.questions import PODS as QUESTIONED
+from controllers.explaining.asking import Panel, ask
+from controllers.explaining.questions import ANYBODY, Question
+from controllers.explaining.questions import PODS as QUESTIONED
 from tests.webhook.admission.test_plugin import FINE, ORIGIN, PODS, Decide, raising, service
 from tests.webhook.admission.test_plugin import ask as send
 from webhook.admission import (
@@ -190,7 +190,7 @@ def test_explain_says_what_was_raised_and_where() -> None:
 
     found = ask(Question("", QUESTIONED, Operations.CREATE, ANYBODY, pod, namespace="shop"), panel)
 
-    (mine,) = (one for one in found.hearings if one.service == "own")
+    (mine,) = (one for one in found.services if one.service == "own")
     assert not mine.is_decided
     assert "failed: ValueError at test_plugin.py:" in mine.why
     assert mine.why.endswith(": no owner")

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from webhook.objects.selectors import Operator, Requirement, Selector, SelectorError, key_fault, value_fault
+from webhook.objects.selectors import Operator, Requirement, Selector, key_fault, value_fault
+from webhook.objects.sources import Faults
 
 # A busy machine is no fault of the code.
 CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -82,7 +83,7 @@ def test_words_of_the_grammar_may_be_keys_and_values() -> None:
     ],
 )
 def test_a_text_that_is_no_selector_is_refused_with_the_place(text: str, message: str) -> None:
-    with pytest.raises(SelectorError) as refusal:
+    with pytest.raises(Faults) as refusal:
         Selector.parse(text)
 
     assert message in str(refusal.value)
@@ -128,7 +129,7 @@ def test_every_fault_of_an_object_is_found_at_once_with_its_path() -> None:
         ],
     }
 
-    with pytest.raises(SelectorError) as refusal:
+    with pytest.raises(Faults) as refusal:
         Selector.from_object(broken)
 
     assert [path for path, _ in refusal.value.faults] == [
@@ -151,7 +152,7 @@ def test_every_fault_of_an_object_is_found_at_once_with_its_path() -> None:
 
 @pytest.mark.parametrize("value", [[], "a=b", 1, {"matchLabels": []}, {"matchExpressions": {}}])
 def test_what_is_no_selector_at_all_is_refused(value: Any) -> None:
-    with pytest.raises(SelectorError):
+    with pytest.raises(Faults):
         Selector.from_object(value)
 
 
@@ -180,7 +181,7 @@ def test_a_comparison_has_no_label_selector_object() -> None:
 def attempt(text: str) -> Selector | str:
     try:
         return Selector.parse(text)
-    except SelectorError as error:
+    except Faults as error:
         return str(error)
 
 

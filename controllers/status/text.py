@@ -1,0 +1,140 @@
+"""The status as text, one line a fact: what `gatehouse status` prints. The first answers come first.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controllers.columns import aligned
+from controllers.coverage import tally
+from controllers.sidecars.catalog import STATES
+from controllers.status.answers import answers, failure
+from controllers.wording import latency, rate, span
+from webhook.objects.meta import Json
+
+
+def describe(page: Json) -> str:
+    """The page for a person: one line a fact."""
+    first, *others = answers(page)
+    lines = [f"{first.subject}: {first.headline}", *(f"  {fact}" for fact in first.facts), *(other.line() for other in others)]
+    lines += _kubernetes(page.get("kubernetes") or {})
+    for row in page.get("silentNodes", {}).get("nodes", ()):
+        state = "guarded" if row["guarded"] else "not guarded"
+        ends = "" if row.get("endsInSeconds") is None else f", ends in {span(row['endsInSeconds'])}"
+        lines.append(f"  {row['node']}: {state}, {row['reason']}, vote {row['vote']}, age {span(row['ageSeconds'])}{ends}")
+    lines += _services(page.get("services"))
+    lines += _table("cache", page.get("caches"), ("synced", "objects", "silenceSeconds", "trouble"))
+    lines += _sidecars(page.get("sidecars", {}))
+    if addresses := page.get("addresses"):
+        lines += ["", *_addresses(addresses)]
+    if coverage := page.get("coverage"):
+        lines += ["", *tally.describe(coverage)]
+    if databases := page.get("databases"):
+        lines += ["", *_databases(databases)]
+    return "\n".join(lines)
+
+
+def _kubernetes(section: Json) -> list[str]:
+    """What the API server is too old for; nothing else of its version matters at 3 a.m."""
+    rows = section.get("tooOldFor", ())
+    return [f"Kubernetes {section['version']} is TOO OLD for {row['part']}, which needs {row['minimum']}" for row in rows]
+
+
+def _sidecars(section: Json) -> list[str]:
+    if failed := _failed("sidecar entries", section):
+        return ["", failed]
+    counts = ", ".join(f"{section.get(state, 0)} {state}" for state in STATES)
+    lines = ["", f"sidecar entries: {section.get('count', 0)} ({counts})"]
+    for row in section.get("entries", ()):
+        shadow = row.get("shadowedBy")
+        unused = f", not in use: {shadow} has an entry of that name, and comes first" if shadow else ""
+        lines.append(f"  {row['entry']} of {row['source']}: {row['state']}, revision {row['revision'] or 'none'}{unused}")
+        for fault in row["faults"]:
+            path = f"{fault['path']}: " if fault["path"] else ""
+            lines.append(f"    data.{fault['key']}:{fault['line']}:{fault['column']}: {path}{fault['message']}")
+    return lines
+
+
+def _databases(section: Json) -> list[str]:
+    if failed := _failed("databases", section):
+        return [failed]
+    counts = [f"{section.get(word, 0)} {word}" for word in ("protected", "deleting")]
+    counts += [f"{section[word]} {word}" for word in ("failing", "unreadable") if section.get(word)]
+    oldest_s = section.get("oldestDeletionSeconds")
+    oldest = "" if oldest_s is None else f"; the oldest deletion was asked for {span(oldest_s)} ago"
+    lines = [f"databases: {section.get('count', 0)} ({', '.join(counts)}){oldest}"]
+    for row in section.get("deletions", ()):
+        waits = f", {row['waitsFor']}" if row.get("waitsFor") else ""
+        lines.append(f"  {row['instance']}: being deleted for {span(row['ageSeconds'])}{waits}")
+    lines += [f"  {row['instance']}: FAILS: {row['error']}" for row in section.get("failures", ())]
+    return lines
+
+
+def _addresses(section: Json) -> list[str]:
+    if failed := _failed("fixed addresses", section):
+        return [failed]
+    phases = ", ".join(f"{section.get(phase, 0)} {phase}" for phase in ("bound", "reserved", "cooling"))
+    lines = [f"fixed addresses: {section.get('reservations', 0)} ({phases})"]
+    if (oldest_s := section.get("oldestUnboundSeconds")) is not None:
+        lines[0] += f", the oldest without a pod since {span(oldest_s)}"
+    if waiting := section.get("waitingFor"):
+        lines.append(f"  WAITS for {', '.join(waiting)}: pods that ask are refused until then")
+    network = section.get("network") or {}
+    obstacles = [f"{pool['name']} {pool['obstacle']}" for pool in network.get("pools", ()) if pool["obstacle"]]
+    lines.append(f"  the network's pools: {network.get('source') or 'unknown, any address will do'}")
+    lines += [f"    {obstacle}" for obstacle in obstacles]
+    for pool in section.get("pools", ()):
+        state = f", FAULT: {pool['fault']}" if pool["fault"] else "" if pool["adopted"] else ", not adopted yet"
+        lines.append(f"  pool {pool['name']}: {pool['used']} of {pool['size']} used, {pool['free']} free{state}")
+    return lines
+
+
+def _services(section: Any) -> list[str]:
+    if not section or failure(section):
+        return _table("service", section, ())
+    columns = ("path", "ready", "rate", "p50", "p99", "refused", "undecided")
+    lines = _table("service", {name: _service_row(row) for name, row in section.items()}, columns)
+    for name, row in section.items():
+        lines += [f"  {name} waits: {why}" for why in row.get("waitsFor", ()) if row.get("on") is not False]
+        for done, key in (("refused", "lastRefusal"), ("did not decide", "lastUndecided")):
+            if (last := row.get(key)) is not None:
+                last = {key: text.replace("\n", " ") for key, text in last.items()}  # one fact, one line
+                by = f" of {last['user']}" if last["user"] else ""
+                lines.append(
+                    f"  {name} last {done} {last['object']}{by} at {last['time']}: {last['reason']}: {last['message']}"
+                )
+    return lines
+
+
+def _service_row(row: Json) -> Json:
+    if row.get("on") is False:
+        return {"path": row["path"], "ready": "off"}
+    if "perSecond" not in row:
+        return row
+    shown = {"rate": rate(row["perSecond"]), "p50": latency(row["p50Seconds"]), "p99": latency(row["p99Seconds"])}
+    return {**row, **shown}
+
+
+def _failed(title: str, section: Any) -> str:
+    """What to print of a section that could not be made; "" for one that could."""
+    failed = failure(section)
+    return f"{title}: unknown, {failed}" if failed else ""
+
+
+def _table(title: str, rows: Any, columns: tuple[str, ...]) -> list[str]:
+    if not rows:
+        return []
+    if failed := _failed(title, rows):
+        return ["", failed]
+    cells = [(title, *columns)] + [(name, *(_cell(row.get(column)) for column in columns)) for name, row in rows.items()]
+    return ["", *aligned(cells)]
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
