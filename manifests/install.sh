@@ -33,6 +33,22 @@ failed() { say "$*"; status=1; }
 # Server-side: the fields that others write, such as a caBundle that is rotated, stay theirs when they are not in the files.
 apply() { $kubectl apply --server-side --force-conflicts --field-manager=gatehouse-deploy -f "$1"; }
 
+# Before anything is asked of the cluster: kubectl would complain of it half-way, or the kubelet for ever.
+check_environment() {
+  printf '%s\n' "$timeout" | grep -qE '^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$' || {
+    say "TIMEOUT=$timeout: must be a duration with its unit, such as 120s or 2m"
+    exit 2
+  }
+  printf '%s\n' "$image" | grep -qE '^[A-Za-z0-9][A-Za-z0-9._:/@-]*$' && [ "$(printf '%s\n' "$image" | wc -l)" -eq 1 ] || {
+    say "IMAGE=$image: is no reference of an image, such as registry.example.com/gatehouse:1.0"
+    exit 2
+  }
+  command -v "${kubectl%% *}" > "$work/tool" || {
+    say "${kubectl%% *} is not here: install kubectl, or say with KUBECTL=… how it is called"
+    exit 2
+  }
+}
+
 # documents FILE KINDS in|out [back]: the documents of FILE whose kind, or kind/name, is (not) one of KINDS; with `back` the last one first.
 documents() {
   awk -v kinds=" $2 " -v wanted="$3" -v order="${4:-}" '
@@ -180,6 +196,7 @@ prune() {
 deploy() {
   unregister
   apply "$work/rest.yaml"
+  say "waiting until the replicas are ready, for at most $timeout"
   $kubectl -n $namespace rollout status deployment gatehouse --timeout="$timeout"
   fill_in_ca
   apply "$work/webhooks.yaml"
@@ -232,16 +249,20 @@ remove_kinds() {
 }
 
 undeploy() {
+  say "taking the webhooks away, for at most $timeout"
   remove -f "$work/webhooks.yaml"
   kinds
   [ "${PURGE:-}" != 1 ] || purge
   # The replicas keep their rights to the end: the leader gives its lease back.
+  say "waiting until the Deployment and its pods are gone, for at most $timeout each: a pod answers on while it leaves, and one that
+hangs is ended after its terminationGracePeriodSeconds"
   remove -n $namespace deployment gatehouse
   $kubectl -n $namespace wait --for=delete pod -l $ours --timeout="$timeout" || {
     failed "replicas are still there after $timeout; they keep their rights: do it again once they have ended"
     $kubectl -n $namespace get pod -l $ours -o wide
     exit 1
   }
+  say "taking the rest away, for at most $timeout"
   find_strangers :   # of a kind that is not known nothing is there
   documents "$work/rest.yaml" "CustomResourceDefinition$unknown" out back > "$work/reversed.yaml"
   remove -f "$work/reversed.yaml" || :
@@ -257,6 +278,7 @@ case ${1:-} in
   deploy | undeploy) ;;
   *) say "usage: $0 deploy|undeploy [FOLDER]"; exit 2 ;;
 esac
+check_environment
 $kubectl kustomize "$folder" > "$work/rendered.yaml"
 hash_configuration
 sed -e "s|image: gatehouse:dev\$|image: $image|" -e "s|$annotation: .*|$annotation: $hash|" "$work/rendered.yaml" > "$work/all.yaml"

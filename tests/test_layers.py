@@ -180,9 +180,9 @@ PURE = (
     "controllers.explaining.asking",
     "controllers.explaining.explainer",
     "controllers.explaining.kinds",
-    "controllers.explaining.reporting",
+    "controllers.explaining.objects",
     "controllers.explaining.questions",
-    "controllers.explaining.reports",
+    "controllers.explaining.report",
     "controllers.explaining.sending",
     "controllers.explaining.rendering",
     "controllers.explaining.wire",
@@ -202,6 +202,7 @@ PURE = (
     "controllers.config.address",
     "controllers.plugins.rights",
     "controllers.runtime.arriving",
+    "controllers.runtime.pruning",
     "controllers.runtime.decoding",
     "controllers.runtime.watch",
     "controllers.runtime.backoff",
@@ -245,6 +246,8 @@ PURE = (
     "controllers.testing.selecting",
     "controllers.coverage.plan",
     "controllers.coverage.evictions",
+    "controllers.cli.manifests_config",
+    "controllers.status.shortening",
 )
 IMPURE = {
     "threading",

@@ -8,6 +8,7 @@ PROJECT = "gatehouse"
 DOMAIN = "gatehouse.dev"
 API_VERSION = "gatehouse.dev/v1alpha1"
 CONFIG_KIND = "GatehouseConfiguration"
+CONFIG_MAP, CONFIG_MAP_KEY = PROJECT, "configuration.yaml"  # ConfigMap of the installation, and what replicas mount of it
 
 # Our own objects bear this label (kubernetes.io/docs: recommended labels); no webhook holds them up where we run, so that a
 # broken Gatehouse cannot keep its own pods from starting.
@@ -35,6 +36,7 @@ ARTICLE_KEY = "config"
 #: pod annotation: what kubectl logs and exec mean; set to the pod's own first container where sidecars come before it
 DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 ENABLED, DISABLED = "enabled", "disabled"
+NAMESPACE_NAME = "kubernetes.io/metadata.name"  # namespace label, set by the API server: its name
 
 # Requests.
 TUNED = "gatehouse.dev/tuned"  # pod annotation, written by us: what each request was, and what was made of it

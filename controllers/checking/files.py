@@ -1,29 +1,33 @@
 """Faults and doubts in files of configuration: what `gatehouse check` reports.
 
-A GatehouseConfiguration is read as the process reads it at start, a sidecar ConfigMap as the caches read it; every fault is
-placed in the file, also inside the block of text that an entry is. Doubts are about what is legal and hardly meant: an entry
-that no pod can get, a name that is given twice, a default entry that nobody defines, a bound that is mistyped. Objects of other
-kinds are counted and passed over, but for Namespaces, which say who takes part.
+A GatehouseConfiguration, also one in a ConfigMap, is read as the process reads it at start, a sidecar ConfigMap as the caches
+read it; every fault is placed in the file, also inside the block of text that a configuration or an entry is. Doubts are about
+what is legal and hardly meant: an entry that no pod can get, a name that is given twice, a default entry that nobody defines, a
+bound that is mistyped. Objects of other kinds are counted and passed over, but for Namespaces, which say who takes part; a kind
+of our own group that there is not is a fault.
 
 Pure: texts in, remarks out; any thread. No errors but remarks.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import attrs
 
 from controllers.checking import creators
+from controllers.checking.remarks import Remark, Text
 from controllers.config.bounds import ResourceLimitsSection
 from controllers.config.document import Configuration, ConfigurationError, read
 from controllers.runtime.errors import UndecodableObject
 from controllers.runtime.projection_cluster import namespace_facts_from_object
+from webhook.addresses.facts import GROUP, POOL_KIND, RESERVATION_KIND
 from webhook.cluster import NamespaceFacts
 from webhook.errors import MalformedObject
-from webhook.names import CONFIG_KIND, DISABLED, MUTATE_LABEL, SIDECARS_LABEL, Reason
+from webhook.names import API_VERSION, CONFIG_KIND, CONFIG_MAP, CONFIG_MAP_KEY, DISABLED, MUTATE_LABEL, SIDECARS_LABEL, Reason
 from webhook.objects import meta
 from webhook.objects.documents import Document, DocumentError, objects, read_documents
 from webhook.objects.quantity import hint
@@ -35,25 +39,10 @@ from webhook.sidecars.selection import Policy, asked
 from webhook.sidecars.wish import NO_WISH, SYSTEM_NAMESPACES
 
 _LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
+_CONFIGURATION: Final = re.compile(rf"""(?:^|[{{,])[\s"']*kind["']?\s*:\s*["']?{CONFIG_KIND}\b""", re.MULTILINE)
+_OUR_KINDS: Final = (CONFIG_KIND, POOL_KIND, RESERVATION_KIND)
 _DEFAULT_PATH: Final[Path] = ("features", "sidecar", "default")
 _POLICIES_PATH: Final[Path] = ("features", "resourceLimits", "policies")
-
-
-@attrs.frozen(order=True)
-class Remark:
-    """One thing to say about a file."""
-
-    file: str
-    line: int
-    column: int
-    path: str  # in the object, and after a colon in the entry: "data.proxy: containers[0].image"
-    message: str
-    is_warning: bool = False
-
-    def __str__(self) -> str:
-        kind = "warning: " if self.is_warning else ""
-        where = f"{self.file}:{self.line}:{self.column}: {kind}"
-        return f"{where}{self.path}: {self.message}" if self.path else f"{where}{self.message}"
 
 
 @attrs.frozen
@@ -66,6 +55,7 @@ class Report:
     config_maps: int  # that give entries
     entries: int  # without fault
     passed_over: int  # objects of kinds that nobody checks here
+    empty: tuple[str, ...] = ()  # files without a document
 
     @property
     def faults(self) -> tuple[Remark, ...]:
@@ -86,10 +76,29 @@ class _Source:
     lines: Sequence[str]  # of the file
     reading: Reading
 
-    def place(self, key: str, line: int = 1, column: int = 1) -> tuple[int, int]:
-        """Where that line and column of the text at data.<key> stand in the file."""
-        data = self.document.value.get("data") or {}
-        return place(self.lines, self.document.position(("data", key)), str(data.get(key, "")), line, column)
+
+@attrs.frozen
+class _Given:
+    """A configuration in the files: a document, or the text in a ConfigMap that replicas have as their file."""
+
+    document: Document
+    config: Configuration | None  # None: it has faults
+    text: Text | None
+
+    @property
+    def file(self) -> str:
+        """Where it stands."""
+        return self.document.file
+
+    def doubt(self, path: Path, message: str) -> Remark:
+        """What is doubtful at *path* of the configuration."""
+        return self.remark(*self.document.position(path), dotted(path), message, is_warning=True)
+
+    def remark(self, line: int, column: int, path: str, message: str, *, is_warning: bool = False) -> Remark:
+        """What there is to say about a place in it."""
+        if self.text is not None:
+            return self.text.remark(line, column, path, message, is_warning=is_warning)
+        return Remark(self.file, line, column, path, message, is_warning)
 
 
 def check(files: Iterable[tuple[str, bytes]], namespace: str, config_file: str = "") -> Report:
@@ -104,23 +113,6 @@ def check(files: Iterable[tuple[str, bytes]], namespace: str, config_file: str =
     return checking.report(config_file)
 
 
-def place(lines: Sequence[str], key: tuple[int, int], text: str, line: int, column: int) -> tuple[int, int]:
-    """Line and column in a file of a place in *text*, which is the value of the key that stands at *key*.
-
-    Exact where the text's lines stand in the file as they are: the block scalar below the key (`|`, `|-`, `|2`, or `>` where
-    nothing is folded). Of any other style, as of JSON, it is the key's own place.
-    """
-    inner = text.rstrip("\n").split("\n")
-    for first in (key[0], key[0] + 1):  # the block begins below the key, or below a `|` on a line of its own
-        indents = set()
-        for found, wanted in zip(lines[first : first + len(inner)], inner, strict=False):
-            if wanted.strip():
-                indents.add(len(found) - len(wanted) if found.lstrip(" ") == wanted.lstrip(" ") else -1)
-        if len(indents) == 1 and (indent := indents.pop()) >= 0 and first + len(inner) <= len(lines):
-            return first + min(line, len(inner)), column + indent
-    return key
-
-
 class _Checking:
     """What has been read so far."""
 
@@ -129,7 +121,8 @@ class _Checking:
         self._remarks: set[Remark] = set()
         self._files = 0
         self._passed_over = 0
-        self._configurations: list[tuple[Document, Configuration | None]] = []  # None: it has faults
+        self._empty: list[str] = []
+        self._configurations: list[_Given] = []
         self._sources: list[_Source] = []
         self._namespaces: dict[str, NamespaceFacts] = {}
 
@@ -141,6 +134,8 @@ class _Checking:
         except DocumentError as error:
             self._remarks.add(Remark(file, error.line, error.column, "", error.message))
             return
+        if not documents:
+            self._empty.append(file)
         lines = _LINE_BREAK.split(decode_text(content, file))
         for document in objects(documents):
             try:
@@ -150,12 +145,12 @@ class _Checking:
 
     def report(self, config_file: str) -> Report:
         """Everything, once all files are read."""
-        document, config = self._chosen(config_file)
-        policy = config.settings().sidecars if config is not None else Policy()
+        given = self._chosen(config_file)
+        policy = given.config.settings().sidecars if given is not None and given.config is not None else Policy()
         self._doubt_reach(policy)
         self._doubt_names()
-        if document is not None and config is not None:
-            self._doubt_defaults(document, policy)
+        if given is not None and given.config is not None:
+            self._doubt_defaults(given, policy)
         return Report(
             tuple(sorted(self._remarks)),
             self._files,
@@ -163,6 +158,7 @@ class _Checking:
             len(self._sources),
             sum(len(found.reading.entries) for found in self._sources),
             self._passed_over,
+            tuple(self._empty),
         )
 
     # -- objects
@@ -177,30 +173,62 @@ class _Checking:
             case ("v1", "Namespace"):
                 facts = namespace_facts_from_object(value)
                 self._namespaces[facts.name] = facts
+            case (version, kind) if isinstance(version, str) and version.partition("/")[0] == GROUP:
+                self._take_own(document, version, kind)
             case _:
                 self._passed_over += 1
 
-    def _take_configuration(self, document: Document) -> None:
+    def _take_configuration(self, document: Document, text: Text | None = None) -> None:
         try:
             config = read(document)
-            self._configurations.append((document, config))
-            features = config.features
-            for path, message in (
-                *_doubtful_amounts(features.resource_limits),
-                *creators.doubts(features.creator_policy),
-            ):
-                self._say(document, path, message, is_warning=True)
         except ConfigurationError as error:
-            self._configurations.append((document, None))
-            self._remarks.update(Remark(one.file, one.line, one.column, one.path, one.message) for one in error.faults)
+            given = _Given(document, None, text)
+            self._remarks.update(given.remark(one.line, one.column, one.path, one.message) for one in error.faults)
+        else:
+            given = _Given(document, config, text)
+            doubts = (*_doubtful_amounts(config.features.resource_limits), *creators.doubts(config.features.creator_policy))
+            self._remarks.update(given.doubt(path, message) for path, message in doubts)
+        self._configurations.append(given)
+
+    def _take_carried(self, text: Text) -> None:
+        """The configuration that a ConfigMap carries: alone in its text, which is the whole of a file where it is mounted."""
+        file = text.document.file
+        try:
+            documents = read_documents(text.content, file, positions=True)
+        except DocumentError as error:
+            self._remarks.add(text.remark(error.line, error.column, "", error.message))
+            documents = []
+        else:
+            if not documents:
+                self._remarks.add(text.remark(1, 1, "", f"is empty: expected a {CONFIG_KIND}"))
+            for one in documents[1:]:
+                self._remarks.add(text.remark(*one.position(()), "", "a second document: expected one"))
+        if documents:
+            self._take_configuration(documents[0], text)
+        else:
+            self._configurations.append(_Given(text.document, None, text))
+
+    def _take_own(self, document: Document, version: str, kind: object) -> None:
+        """An object of our group, of a kind that somebody else reads, or that there is not."""
+        self._passed_over += 1
+        if kind not in _OUR_KINDS:
+            near = difflib.get_close_matches(str(kind).lower(), [one.lower() for one in _OUR_KINDS], 1, 0.5)
+            meant = [one for one in _OUR_KINDS if one.lower() in near]
+            better = f"did you mean {meant[0]}?" if meant else f"it has {', '.join(_OUR_KINDS)}"
+            self._say(document, ("kind",), f"{GROUP} has no kind {kind!s:.100}: {better}")
+        elif version != API_VERSION:
+            self._say(document, ("apiVersion",), f"{kind} is of {API_VERSION}, not of {version:.100}")
 
     def _take_config_map(self, document: Document, lines: Sequence[str]) -> None:
         metadata = meta.metadata(document.value)
         namespace = meta.text(metadata, "namespace", "metadata") or self._namespace
         name, labels = meta.text(metadata, "name", "metadata"), meta.labels_of(document.value)
+        carried = list(_carried(name, meta.texts(document.value, "data", "")))
+        for key in carried:
+            self._take_carried(Text(document, lines, key))
         if not source.is_source(name, labels):
             if SIDECARS_LABEL not in labels:
-                self._passed_over += 1
+                self._passed_over += not carried
                 return
             message = f'must be "true" to make entries of the keys, not "{labels[SIDECARS_LABEL]}": it gives none'
             self._say(document, ("metadata", "labels", SIDECARS_LABEL), message, is_warning=True)
@@ -215,10 +243,10 @@ class _Checking:
 
     # -- doubts
 
-    def _chosen(self, config_file: str) -> tuple[Document | None, Configuration | None]:
+    def _chosen(self, config_file: str) -> _Given | None:
         """The configuration that the entries are meant for."""
-        found = [pair for pair in self._configurations if config_file in ("", pair[0].file)]
-        return found[0] if len(found) == 1 else (None, None)
+        found = [given for given in self._configurations if config_file in ("", given.file)]
+        return found[0] if len(found) == 1 else None
 
     def _doubt_reach(self, policy: Policy) -> None:
         """Entries of namespaces whose pods never get any."""
@@ -251,13 +279,12 @@ class _Checking:
                     message = f'nobody can get entry "{entry.name}": ConfigMap {winner.source} gives it, too, and comes first'
                     self._say_about(found, entry, message)
 
-    def _doubt_defaults(self, document: Document, policy: Policy) -> None:
+    def _doubt_defaults(self, given: _Given, policy: Policy) -> None:
         """Default entries that nobody defines; of files without any entry there is nothing to say."""
         named = {state for found in self._sources for state in _names(found.reading)}
         for index, name in enumerate(policy.default):
             if self._sources and name not in named:
-                message = f'no ConfigMap here gives entry "{name}"'
-                self._say(document, (*_DEFAULT_PATH, index), message, is_warning=True)
+                self._remarks.add(given.doubt((*_DEFAULT_PATH, index), f'no ConfigMap here gives entry "{name}"'))
 
     # -- saying it
 
@@ -266,9 +293,8 @@ class _Checking:
         self._remarks.add(Remark(document.file, line, column, dotted(path), message, is_warning))
 
     def _say_entry(self, found: _Source, fault: EntryFault) -> None:
-        line, column = found.place(fault.key, fault.line, fault.column)
-        path = dotted(("data", fault.key)) + (f": {fault.path}" if fault.path else "")
-        self._remarks.add(Remark(found.document.file, line, column, path, fault.message))
+        text = Text(found.document, found.lines, fault.key)
+        self._remarks.add(text.remark(fault.line, fault.column, fault.path, fault.message))
 
     def _say_about(self, found: _Source, entry: Entry, message: str) -> None:
         line, column = found.document.position(("data", entry.key))
@@ -303,3 +329,21 @@ def _doubtful_amounts(limits: ResourceLimitsSection) -> Iterator[tuple[Path, str
 def _names(reading: Reading) -> Iterator[str]:
     yield from (entry.name for entry in reading.entries)
     yield from (fault.entry for fault in reading.faults)
+
+
+def _carried(name: str, data: Mapping[str, str]) -> Iterator[str]:
+    """The keys of a ConfigMap whose texts are configurations: the installation's own, whatever it holds, and what says so."""
+    for key, text in data.items():
+        if (name, key) == (CONFIG_MAP, CONFIG_MAP_KEY) or _is_configuration(text):
+            yield key
+
+
+def _is_configuration(text: str) -> bool:
+    """Whether *text* says that it is one; where it cannot be read, whether it looks as if it did."""
+    if CONFIG_KIND not in text:
+        return False
+    try:
+        documents = read_documents(text, "")
+    except DocumentError:
+        return _CONFIGURATION.search(text) is not None
+    return any(isinstance(one.value, dict) and one.value.get("kind") == CONFIG_KIND for one in documents)

@@ -16,7 +16,8 @@ from typing import Final
 
 import attrs
 
-from controllers.checking.files import Remark, Report, check
+from controllers.checking.files import Report, check
+from controllers.checking.remarks import Remark
 from controllers.cli.offline import STDIN, add_namespace_flag, read_source, shown
 from controllers.cli.text import RED, YELLOW, painted, visible, wants_colour
 from controllers.cli.usage import UsageError
@@ -30,7 +31,7 @@ examples:
   gatehouse check --config gatehouse.yaml sidecars.yaml
                      the entries, for a process with that configuration
   kubectl get configmaps -A -o yaml | gatehouse check -
-                     what is in a cluster; other ConfigMaps are passed over
+                     what is in a cluster: the installation's configuration, and entries; other ConfigMaps are passed over
   gatehouse check --strict -o json manifests/ | jq -r '.[].message'
 
 rules and controllers of plug-ins are imported and their settings read, but not built: that needs a cluster, as files for
@@ -58,12 +59,15 @@ def run(options: argparse.Namespace) -> int:
                 unread.append(Remark(name, 1, 1, "", fault))
             else:
                 names.append(name)
+    obstacles = len(unread)
     if options.config and not any(_is_same(options.config, name) for name in names):
         names.insert(0, options.config)
     config = next((name for name in names if options.config and _is_same(options.config, name)), "")
     report = check(((shown(name), read_source(name)) for name in names), options.namespace, shown(config))
+    named = {shown(file) for file in options.files}
+    unread += (Remark(name, 1, 1, "", "is empty: there is nothing to check") for name in report.empty if name in named)
     remarks = tuple(sorted((*report.remarks, *unread)))
-    report = attrs.evolve(report, remarks=remarks, files=report.files + len(unread))
+    report = attrs.evolve(report, remarks=remarks, files=report.files + obstacles)
     if options.output == "json":
         print(json.dumps([_json(remark) for remark in report.remarks]))
     else:

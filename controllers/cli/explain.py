@@ -13,7 +13,7 @@ from typing import Final
 
 from controllers.cli import pages
 from controllers.cli.explain_sources import Source, source_of
-from controllers.cli.explain_targets import KINDS, Wanted
+from controllers.cli.explain_targets import KINDS, Wanted, kind_word
 from controllers.cli.offline import add_namespace_flag, add_offline_flags
 from controllers.cli.text import BOLD, GREEN, RED, YELLOW, painted, visible, wants_colour
 from controllers.cli.usage import UsageError
@@ -52,8 +52,9 @@ _TONES: Final = {Tone.GOOD: GREEN, Tone.DOUBTFUL: YELLOW, Tone.BAD: RED}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's flags."""
-    # Kinds are written as in manifests, too: Deployment.
-    parser.add_argument("what", type=str.lower, choices=tuple(KINDS), metavar="KIND", help=f"one of {', '.join(KINDS)}")
+    # The choices are for completion: `kind_word` takes what manifests and kubectl write, too.
+    words = f"one of {', '.join(KINDS)}; as kubectl writes them, too: deploy, pods, sts"
+    parser.add_argument("what", type=kind_word, choices=tuple(KINDS), metavar="KIND", help=words)
     parser.add_argument(
         "targets",
         nargs="+",

@@ -16,7 +16,6 @@ import attrs
 import msgspec
 
 from controllers.cli.explain_targets import SERVICE_LABEL, Wanted, in_file
-from controllers.cli.installation import CONFIGURATION, CONFIGURATION_KEY
 from controllers.cli.ip_reading import NOT_INSTALLED, PAGE, Reading
 from controllers.cli.usage import OWN_RIGHTS, Failed, UsageError
 from controllers.config.document import DEFAULT_HOME, Configuration, ConfigurationError, parse
@@ -34,7 +33,7 @@ from webhook.admission.review import User
 from webhook.admission.settings import Settings
 from webhook.clock import Clock
 from webhook.errors import MalformedObject
-from webhook.names import ALLOCATED_IP, ARTICLE_CONFIG_MAP, SIDECARS_LABEL
+from webhook.names import ALLOCATED_IP, ARTICLE_CONFIG_MAP, CONFIG_MAP, CONFIG_MAP_KEY, SIDECARS_LABEL
 from webhook.objects import databases, meta
 from webhook.objects.meta import Json
 from webhook.objects.workloads import WORKLOADS
@@ -111,16 +110,15 @@ class LiveSource:
         return attrs.evolve(cluster_of(still), addresses=LocalAddresses(still))
 
     def _installed(self) -> Configuration:
-        _, name = CONFIGURATION
-        path = f"/api/v1/namespaces/{DEFAULT_HOME}/configmaps/{name}"
+        path = f"/api/v1/namespaces/{DEFAULT_HOME}/configmaps/{CONFIG_MAP}"
         overrides = overrides_in(os.environ)
         try:
             data = meta.texts(self._client.get(path), "data", "")
-            return parse(data[CONFIGURATION_KEY], f"{DEFAULT_HOME}/{name}", overrides)
+            return parse(data[CONFIG_MAP_KEY], f"{DEFAULT_HOME}/{CONFIG_MAP}", overrides)
         except (NotFound, Forbidden, KeyError) as error:
             why = "may not be read" if isinstance(error, Forbidden) else "is not there"
             defaults = "every default of the configuration counts (--config FILE gives another)"
-            self._notes.append(f"ConfigMap {DEFAULT_HOME}/{name} {why}: {defaults}")
+            self._notes.append(f"ConfigMap {DEFAULT_HOME}/{CONFIG_MAP} {why}: {defaults}")
             return parse(b"", "", overrides)
         except ConfigurationError as error:
             raise UsageError(str(error)) from error

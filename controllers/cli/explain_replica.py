@@ -19,7 +19,8 @@ from controllers.cli.pages import NOT_OURS, is_html
 from controllers.cli.pages import Source as Pages
 from controllers.cli.status import FORWARD
 from controllers.cli.usage import Failed, UsageError
-from controllers.explaining.explainer import BY_NAME, Explanation, Query, Tone, Unknown
+from controllers.explaining.explainer import Explanation, Query, Tone, Unknown
+from controllers.explaining.kinds import BY_NAME
 from controllers.explaining.wire import PATH, as_body
 from webhook.admission.review import User
 

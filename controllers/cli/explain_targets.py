@@ -5,6 +5,7 @@ Errors: UsageError, with what to do. Reads files; one thread.
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,6 +39,23 @@ KINDS: Final[Mapping[str, str]] = {
     "databaseinstance": "databaseinstance",
     "object": "object",
 }
+# As kubectl takes them besides; kubectl api-resources: short names.
+ALIASES: Final[Mapping[str, str]] = {
+    **{f"{word}s": word for word in KINDS if not word.endswith("s")},
+    "addresses": "address",
+    "ip": "address",
+    "ep": "endpoint",
+    "no": "node",
+    "po": "pod",
+    "deploy": "deployment",
+    "sts": "statefulset",
+    "ds": "daemonset",
+    "rs": "replicaset",
+    "rc": "replicationcontroller",
+    "cj": "cronjob",
+}
+_SERVICE: Final = "endpoint NAMESPACE/NAME explains the Endpoints and EndpointSlices of a Service"
+_MEANT: Final = {"svc": _SERVICE, "service": _SERVICE, "services": _SERVICE}
 SERVICE_LABEL: Final = "kubernetes.io/service-name"  # of an EndpointSlice (kubernetes.io/docs: EndpointSlices)
 # A file does not say whether its kind has namespaces: these of Kubernetes (and ours) have none. kubectl api-resources.
 CLUSTER_SCOPED: Final = frozenset(
@@ -61,6 +79,18 @@ CLUSTER_SCOPED: Final = frozenset(
     | {"FlowSchema", "PriorityLevelConfiguration", "AddressPool", "AddressReservation"}
 )
 NAME: Final = re.compile(r"(?:([a-z0-9-]+)/)?([a-z0-9][a-z0-9.:-]*)")
+
+
+def kind_word(text: str) -> str:
+    """The word of KINDS that *text* means: in any case, plural, short as for kubectl, with a group. Raises UsageError."""
+    word = text.lower().partition(".")[0]
+    word = word if word in KINDS else ALIASES.get(word, word)
+    if word in KINDS:
+        return word
+    near = difflib.get_close_matches(word, [*KINDS, *ALIASES], 1, 0.6)
+    meant = _MEANT.get(word) or (f"did you mean {ALIASES.get(near[0], near[0])}?" if near else "")
+    every = f"it is one of {', '.join(KINDS)}; object is any other, from a file"
+    raise UsageError(f"kind {text:.100}: {meant or every}")
 
 
 @attrs.frozen

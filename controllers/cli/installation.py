@@ -18,12 +18,11 @@ import msgspec
 
 from webhook.admission import verify
 from webhook.admission.draft import Operation
-from webhook.names import DOMAIN, PROJECT
+from webhook.names import CONFIG_MAP, DOMAIN, PROJECT
 from webhook.objects.documents import read_documents, write_yaml
 from webhook.objects.meta import Json
 
-CONFIGURATION: Final = ("ConfigMap", PROJECT)  # the object that holds the process's configuration
-CONFIGURATION_KEY: Final = "configuration.yaml"
+CONFIGURATION: Final = ("ConfigMap", CONFIG_MAP)  # the object that holds the process's configuration
 #: annotation of the replicas' template, so that a changed configuration, which is read at start, rolls them
 CONFIGURATION_HASH: Final = f"{DOMAIN}/configuration-hash"
 WEBHOOKS: Final = frozenset({"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"})

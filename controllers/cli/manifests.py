@@ -10,26 +10,28 @@ import json
 import re
 import ssl
 import sys
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from controllers.cli.installation import (
     CONFIGURATION,
-    CONFIGURATION_KEY,
     WEBHOOKS,
     configured,
     follow_configuration,
     installation,
     overlays,
 )
+from controllers.cli.manifests_config import faults
 from controllers.cli.usage import UsageError, configuration
-from controllers.config.document import DEFAULT_HOME
+from controllers.config.document import DEFAULT_HOME, load
 from controllers.config.flags import add_config_flag
+from controllers.inputs import read_file
 from webhook.admission.configurations import ClientConfig, configurations
 from webhook.admission.registry import services_with
+from webhook.names import CONFIG_MAP_KEY
 from webhook.objects.documents import write_yaml
 from webhook.objects.meta import Json
+from webhook.objects.sources import decode_text
 
 DEFAULT_SERVICE: Final = "kube-system/gatehouse:443"
 
@@ -44,7 +46,7 @@ examples:
   gatehouse manifests --all --image registry.example.com/gatehouse:1.0
                      the whole installation, as `make deploy` applies it
   gatehouse manifests --all --overlay single-node --overlay monitoring --config gatehouse.yaml
-                     with another configuration, and what it registers
+                     with another configuration, and what it registers; it says webhook.certificate and leaderElection itself
   gatehouse manifests --all --no-webhooks | kubectl apply --server-side -f -
                      what comes first: the webhooks follow once `kubectl -n kube-system rollout status deploy gatehouse` ends
 
@@ -124,9 +126,10 @@ def _installation(options: argparse.Namespace) -> list[Json]:
     found = installation(options.overlay)
     if options.config:
         registered = {item["kind"]: item["webhooks"] for item in _registrations(options)}
+        _refuse_unfit(options.config, found)
         for item in found:
             if (item["kind"], item["metadata"]["name"]) == CONFIGURATION:
-                item["data"] = {CONFIGURATION_KEY: Path(options.config).read_text()}
+                item["data"] = {CONFIG_MAP_KEY: decode_text(read_file(options.config), options.config)}
             elif item["kind"] in WEBHOOKS:
                 item["webhooks"] = registered[item["kind"]]
         # Before the webhooks, which come last.
@@ -139,6 +142,14 @@ def _installation(options: argparse.Namespace) -> list[Json]:
             if item["kind"] == "Deployment":
                 item["spec"]["template"]["spec"]["containers"][0]["image"] = options.image
     return [item for item in found if item["kind"] not in WEBHOOKS] if options.no_webhooks else found
+
+
+def _refuse_unfit(file: str, found: list[Json]) -> None:
+    """The replicas of *found* get *file* and nothing else: neither our environment nor what base's configuration says."""
+    (replicas,) = (item["spec"].get("replicas", 1) for item in found if item["kind"] == "Deployment")
+    told = faults(load(file, {}), replicas)
+    if told:
+        raise UsageError("\n".join(f"{file}: {one}" for one in told))
 
 
 def _rights(options: argparse.Namespace) -> list[Json]:
@@ -179,7 +190,7 @@ def _service(text: str, ca_pem: bytes) -> ClientConfig:
 def _certificates(file: str) -> bytes:
     """The content of *file* when the API server would take it for a CA bundle."""
     try:
-        pem = Path(file).read_bytes()
+        pem = read_file(file)
     except OSError as error:
         raise UsageError(f"--ca-file {file}: cannot be read: {error.strerror}") from error
     if b"PRIVATE KEY" in pem:

@@ -12,7 +12,6 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
 import attrs
@@ -21,6 +20,7 @@ from controllers.cli.text import visible
 from controllers.cli.usage import UsageError, configuration
 from controllers.config.document import Configuration
 from controllers.config.flags import add_config_flag
+from controllers.inputs import read_file, read_stream
 from controllers.local.addresses import LocalAddresses
 from controllers.local.cluster import LocalCluster, LocalError
 from webhook.admission.gate import Gate
@@ -129,15 +129,13 @@ class _Tracebacks(logging.Handler):
 
 def read_source(file: str) -> bytes:
     """What *file* holds, standard input for "-". Raises UsageError when it cannot be read."""
-    if file == STDIN:
-        return sys.stdin.buffer.read()
     try:
-        return Path(file).read_bytes()
+        return read_stream(sys.stdin.buffer, "stdin") if file == STDIN else read_file(file)
     except OSError as error:
         if not file:
             raise UsageError('"": expected the name of a file, and this one is empty') from error
         why = "a loop of symbolic links" if error.errno == errno.ELOOP else error.strerror
-        raise UsageError(f"{file}: cannot be read: {why}") from error
+        raise UsageError(f"{shown(file)}: cannot be read: {why}") from error
 
 
 def shown(file: str) -> str:

@@ -14,12 +14,12 @@ import re
 import socket
 import ssl
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
 from controllers.cli.usage import UsageError
+from controllers.inputs import read_file
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -187,7 +187,7 @@ def _is_loopback(host: str) -> bool:
 
 def _content(flag: str, file: str) -> str:
     try:
-        return Path(file).read_text("ascii")
+        return read_file(file).decode("ascii")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not ASCII"
         raise UsageError(f"{flag} {file}: cannot be read: {why}") from error

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from pathlib import Path as FilePath
 from typing import Any, ClassVar, Final
 
 import attrs
@@ -34,6 +33,7 @@ from controllers.config.features import ControllersSection, FeaturesSection
 from controllers.config.plugins import PluginsSection
 from controllers.config.votes import VotesSection
 from controllers.config.webhook import ClientAuthMode, MetricsSection, ProbesSection, WebhookSection
+from controllers.inputs import read_file
 from webhook.admission.settings import Settings
 from webhook.defaults.tuning import Tuning
 from webhook.names import API_VERSION, CONFIG_KIND
@@ -133,7 +133,7 @@ def load(file: str, overrides: Mapping[Path, Override] | None = None) -> Configu
     if not file:
         return parse(b"", "", overrides)
     try:
-        source = FilePath(file).read_bytes()
+        source = read_file(file)
     except OSError as error:
         faults = [Fault(0, 0, file, "", f"cannot be read: {error.strerror}")]
         try:
@@ -169,7 +169,7 @@ def read(document: Document | None, overrides: Mapping[Path, Override] | None = 
 def place_of(file: str, path: Path) -> str:
     """Where *file* has what stands at *path*, as a `Fault` begins: "file:line:column"; "" when it cannot be read (any more)."""
     try:
-        line, column = _only_document(FilePath(file).read_bytes(), file).position(path)
+        line, column = _only_document(read_file(file), file).position(path)
     except (OSError, ConfigurationError):
         return ""
     return f"{file}:{line}:{column}"

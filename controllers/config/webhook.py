@@ -143,6 +143,10 @@ class CertificateSection:
         ),
     )
 
+    def is_for_localhost_only(self) -> bool:
+        """Whether what is served is made in memory and names no host: no API server believes it for a Service."""
+        return self.source is CertificateOrigin.SELF and not self.secret_name and not self.hosts
+
     def timing(self) -> Timing:
         """The same for the plan."""
         return Timing(self.ca_lifetime_s, self.leaf_lifetime_s, self.rotation_grace_s)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from controllers.explaining.advice import STANDING
-from controllers.explaining.reports import Report
+from controllers.explaining.report import Report
 from controllers.pod_ip.plan import is_wanted
 from controllers.pod_ip.seen import Seen
 from controllers.pod_ip.telling import as_json, tell

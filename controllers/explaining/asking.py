@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
 import attrs
@@ -37,6 +38,7 @@ class Panel:
     now_s: float  # seconds since the epoch
     deadline: Deadline  # of everything together
     synced: Callable[[str], bool] = lambda cache: True  # whether the cache of that name has its first list
+    inside: Callable[[str], AbstractContextManager[None]] = lambda name: nullcontext()  # while a plug-in's rule is asked
 
 
 @attrs.frozen
@@ -138,7 +140,8 @@ def _asked(
     budget_s = min(float(service.timeout_s), panel.deadline.remaining_s())
     context = Context(service.name, Deadline.after(budget_s, panel.deadline.clock), panel.now_s, question.user, True)
     try:
-        answer = bound.answer(question.request(copy.deepcopy(current)), context)
+        with panel.inside(service.name) if service.share else nullcontext():
+            answer = bound.answer(question.request(copy.deepcopy(current)), context)
     except AdmissionError as error:
         return attrs.evolve(plain, why=str(error), is_decided=False), current
     except RuleFailed as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from typing import Final
 
@@ -18,10 +19,11 @@ import attrs
 from controllers.explaining.addresses import address_report
 from controllers.explaining.advice import advised
 from controllers.explaining.asking import Panel
+from controllers.explaining.kinds import BY_NAME
+from controllers.explaining.objects import Memory, Target, answers_to, report_of, workload_questions
 from controllers.explaining.pods import Case, explain
 from controllers.explaining.questions import ANYBODY
-from controllers.explaining.reporting import Memory, Target, answers_to, report_of, workload_questions
-from controllers.explaining.reports import Report
+from controllers.explaining.report import Report
 from controllers.pod_ip.seen import Seen
 from webhook.addresses.address import Address, AddressError
 from webhook.admission.gate import Gate
@@ -38,9 +40,6 @@ from webhook.sidecars.misplaced import misplaced
 
 BUDGET_S: Final = 5.0  # of everything that is asked about one object, live reads of rules included
 REMEMBERED: Final = "the cache of this replica"
-
-KINDS: Final = ("pod", "workload", "node", "endpoint", "address", "databaseinstance", "object")
-BY_NAME: Final = frozenset({"node", "address"})  # what a replica knows without being shown the object
 
 
 class Unknown(LookupError):
@@ -59,7 +58,7 @@ class Tone(StrEnum):
 class Query:
     """What is asked."""
 
-    kind: str  # of KINDS
+    kind: str  # of kinds.KINDS
     name: str = ""  # of the object, or the address; needed only without an object
     namespace: str = ""  # "" for cluster-scoped ones
     object: Json | None = None  # None of BY_NAME: as it is known here
@@ -87,10 +86,12 @@ class Explainer:
     synced: Callable[[str], bool] = lambda cache: True
     seen: Callable[[Address], Seen] | None = None  # who has an address; None where nobody follows them
     memory: Callable[[], Memory] | None = None  # of deletions of databases: the leader's
+    inside: Callable[[str], AbstractContextManager[None]] = lambda name: nullcontext()  # while a plug-in's rule is asked
 
     def explain(self, query: Query) -> Explanation:
         """The explanation of *query*. Raises MalformedObject, Unknown."""
-        panel = Panel(self.gate.services, self.cluster, self.clock.wall_s(), Deadline.after(BUDGET_S, self.clock), self.synced)
+        deadline = Deadline.after(BUDGET_S, self.clock)
+        panel = Panel(self.gate.services, self.cluster, self.clock.wall_s(), deadline, self.synced, self.inside)
         if query.kind == "address":
             return _shown(self._address(query, panel))
         if query.object is None:

@@ -1,4 +1,4 @@
-"""Which objects are of a kind that can be explained. Pure."""
+"""The kinds that can be explained, and which objects are of one. Pure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from webhook.objects import databases
 from webhook.objects.meta import Json
 from webhook.objects.workloads import workload_of
 
+KINDS: Final = ("pod", "workload", "node", "endpoint", "address", "databaseinstance", "object")
+BY_NAME: Final = frozenset({"node", "address"})  # what a replica knows without being shown the object
 WORDS: Final[Mapping[str, str]] = {
     "pod": "pod and no workload",
     "workload": "workload",
@@ -21,7 +23,7 @@ IN_NAMESPACES: Final = frozenset({"pod", "workload", "endpoint", "databaseinstan
 
 
 def is_of(kind: str, value: Json) -> bool:
-    """Whether *value* is what *kind* (of `explainer.KINDS`) explains. A workload is taken as a pod: it makes some."""
+    """Whether *value* is what *kind* (of KINDS) explains. A workload is taken as a pod: it makes some."""
     version, named = value.get("apiVersion"), value.get("kind")
     match kind:
         case "pod" | "workload":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,23 +20,28 @@ if TYPE_CHECKING:
 
 @attrs.define(eq=False)
 class LatePage:
-    """One page for all who ask; should two ask first at once, one of the two pages that are made is kept."""
+    """One page for all who ask; whoever asks first has it made, and others wait for that."""
 
     gate: Gate
     facts: ClusterFacts
     clock: Clock
     leading: Callable[[], Leading | None]
     _page: ExplainPage | None = None
+    _lock: threading.Lock = attrs.field(init=False, factory=threading.Lock)  # guards _page
 
     def respond(self, environ: dict[str, Any]) -> tuple[str, bytes]:
         """Status line and JSON of the answer to a request."""
-        if self._page is None:
-            from controllers.explaining.mounting import page_of
-            from controllers.process.facts import WatchedFacts
-
-            addresses = self.facts.addresses if isinstance(self.facts, WatchedFacts) else None
-            self._page = page_of(self.gate, self.facts.cluster, self.clock, self.facts.has_synced, addresses, self._deletions)
+        with self._lock:
+            if self._page is None:
+                self._page = self._made()
         return self._page.respond(environ)
+
+    def _made(self) -> ExplainPage:
+        from controllers.explaining.mounting import page_of
+        from controllers.process.facts import WatchedFacts
+
+        addresses = self.facts.addresses if isinstance(self.facts, WatchedFacts) else None
+        return page_of(self.gate, self.facts.cluster, self.clock, self.facts.has_synced, addresses, self._deletions)
 
     def _deletions(self) -> dict[str, tuple[str, str]]:
         """What deletions of databases wait for: the leader's memory; nothing where nobody leads."""

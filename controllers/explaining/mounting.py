@@ -8,8 +8,8 @@ from collections.abc import Callable
 import attrs
 
 from controllers.explaining.explainer import Explainer
+from controllers.explaining.objects import Memory
 from controllers.explaining.page import ExplainPage
-from controllers.explaining.reporting import Memory
 from controllers.pod_ip.caches import AddressCaches
 from controllers.pod_ip.known import Known
 from controllers.pod_ip.seen import Seen

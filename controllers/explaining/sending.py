@@ -7,17 +7,16 @@ Pure. Source: apiserver pkg/admission/plugin/webhook/predicates (rules, namespac
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 import attrs
 
 from controllers.explaining.questions import Question
 from webhook.admission.service import Entry
 from webhook.cluster import Namespaces
+from webhook.names import NAMESPACE_NAME
 from webhook.objects import meta
 from webhook.objects.selectors import Selector
-
-_NAME_LABEL: Final = "kubernetes.io/metadata.name"  # every namespace bears it (kubernetes.io/docs: well-known labels)
 
 
 @attrs.frozen
@@ -72,7 +71,7 @@ def _namespace_labels(question: Question, namespaces: Namespaces) -> Mapping[str
     if not question.namespace:
         return None
     facts = namespaces.get(question.namespace)
-    return None if facts is None else {_NAME_LABEL: question.namespace, **facts.labels}
+    return None if facts is None else {NAMESPACE_NAME: question.namespace, **facts.labels}
 
 
 def _selects(selector: Mapping[str, Any]) -> bool:

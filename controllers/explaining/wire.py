@@ -14,14 +14,14 @@ from typing import Any, Final
 
 import msgspec
 
-from controllers.explaining.explainer import BY_NAME, KINDS, Explanation, Query
-from controllers.explaining.kinds import IN_NAMESPACES, WORDS, is_of
+from controllers.explaining.explainer import Explanation, Query
+from controllers.explaining.kinds import BY_NAME, IN_NAMESPACES, KINDS, WORDS, is_of
 from webhook.admission.review import User
 from webhook.objects import meta
+from webhook.objects.dns_names import SUBDOMAIN_LIMIT
 from webhook.objects.meta import Json
 
 PATH: Final = "/explain"
-_NAME_LENGTH: Final = 253
 
 
 class _User(msgspec.Struct, forbid_unknown_fields=True):
@@ -55,8 +55,8 @@ def from_body(body: bytes) -> Query:
         raise ValueError(f"the body is no query: {_why(body, error)}") from error
     if found.kind not in KINDS:
         raise ValueError(f"kind: have {', '.join(KINDS)}")
-    if max(map(len, (found.name, found.namespace))) > _NAME_LENGTH:
-        raise ValueError(f"name and namespace have at most {_NAME_LENGTH} characters")
+    if max(map(len, (found.name, found.namespace))) > SUBDOMAIN_LIMIT:
+        raise ValueError(f"name and namespace have at most {SUBDOMAIN_LIMIT} characters")
     if found.object is None and found.kind not in BY_NAME:
         raise ValueError(f"object: needed for kind {found.kind}; by its name a replica knows {' and '.join(sorted(BY_NAME))}")
     user = User(found.user.name, tuple(found.user.groups))

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
+from controllers import inputs
 from controllers.database_instance.resources import claim_of, instance_facts_from_object, stateful_set_of
 from controllers.database_instance.values import Workload
 from controllers.pod_ip.paths import API_VERSION as ADDRESSES_VERSION
@@ -28,6 +29,7 @@ from controllers.runtime.projection_cluster import (
 from controllers.sidecars.copies import read as read_entries
 from webhook.addresses.facts import POOL_KIND, RESERVATION_KIND, PoolFacts, ReservationFacts
 from webhook.cluster import NamespaceFacts, NodeFacts, PodFacts
+from webhook.names import NAMESPACE_NAME
 from webhook.objects import databases
 from webhook.objects.databases import ClaimFacts, InstanceFacts
 from webhook.objects.documents import DocumentError, objects, read_documents
@@ -38,7 +40,6 @@ from webhook.objects.votes import VotePolicy
 from webhook.sidecars.entries.catalog import Reading
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
-NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"  # kubernetes.io/docs: well-known labels
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int]  # mtime in ns, size, inode: what changes when a file is written
@@ -73,7 +74,7 @@ def read_file(path: Path, stamp: Stamp, policy: VotePolicy) -> File:
     if not path.is_file():
         raise LocalError(f"{path}: not a regular file")  # reading a pipe would wait for ever
     try:
-        documents = read_documents(path.read_bytes(), str(path), positions=True)
+        documents = read_documents(inputs.read_file(path), str(path), positions=True)
     except OSError as error:
         raise LocalError(f"{path}: cannot be read: {error.strerror}") from error
     except DocumentError as error:

@@ -235,7 +235,7 @@ class Allocator:
         body = self._api.get_bytes(path, params, timeout_s=timeout_s, accept=_METADATA)
         try:
             found = msgspec.json.decode(body, type=_List)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
             raise UndecodableAnswer(f"GET {path}: {error}") from error
         return [item.metadata for item in found.items or ()]
 

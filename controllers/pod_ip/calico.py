@@ -235,7 +235,7 @@ class Calico:
             return False
         try:
             found = {resource.name for resource in msgspec.json.decode(body, type=_Resources).resources}
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
             raise UndecodableAnswer(f"GET {GROUP_PATH}: {error}") from error
         return {IP_POOLS, BLOCKS} <= found
 

@@ -166,6 +166,8 @@ class Process:
         expiry_s = self._leaf_expiry_s()
         left_s = None if expiry_s is None else round(expiry_s - self._clock.wall_s())
         section = {"source": self._config.webhook.certificate.source.value, "expiresInSeconds": left_s}
+        if not self._local and self._config.webhook.certificate.is_for_localhost_only():
+            section["localhostOnly"] = True
         if self._followed is None:
             return section
         ca_s = self._followed.ca_expiry_s()
@@ -346,6 +348,8 @@ class Process:
         # Only now: it imports cryptography, 16 MiB that a process with a certificate from elsewhere need not have.
         from webhook.serving.selfsigned import make_self_signed
 
+        if not self._local and section.is_for_localhost_only():
+            log.warning("the certificate is for localhost only: set webhook.certificate.secretName, or no Service is trusted")
         made = make_self_signed(section.hosts, now_s=self._clock.wall_s())
         self._ca_pem = made.ca
         return MadeCertificates(KeyPair(made.certificate, made.key), client_ca)

@@ -4,9 +4,11 @@ The noun decides, the doer does: `watch`, `backoff`, `store`, `projection`, `ele
 memory only; `rest`, `reflector`, `controller`, `elector` and `events` own the sockets and the threads.
 
     api        what is needed of an API server, a verb at a time (Protocols)
+    access     where the API server is, and who we are to it; `transport`: requests that another thread can end
     rest       one HTTP client for the API server: typed errors, timeouts on every call
     resource   what is watched, and how bytes become facts (Protocols and values)
     watch      the list/watch machine: state, observation -> state, effects
+    arriving   a list decoded while it arrives
     reflector  the thread that performs the machine's effects
     store      indexed facts in memory
     informer   reflector + store + handlers

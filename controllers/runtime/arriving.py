@@ -31,7 +31,10 @@ class Cutter:
         self._text = bytearray()  # all of it, until the head has been found; then "[" and what is not decoded yet
 
     def cut(self, decode: Callable[[memoryview], bool]) -> None:
-        """Give *decode* lists of whole items, until the text ends. It returns False for what is no JSON, and keeps no view."""
+        """Give *decode* lists of whole items, until the text ends. It returns False for what is no JSON, and keeps no view.
+
+        Whatever the pieces or *decode* raise passes through.
+        """
         if not self._find_items():
             return
         separator, wanted = b"", PIECE_BYTES
@@ -48,7 +51,7 @@ class Cutter:
                 wanted = 2 * len(self._text)
 
     def rest(self) -> bytearray:
-        """The list without the items that were decoded. Call it last."""
+        """The list without the items that were decoded. Call it last. Whatever the pieces raise passes through."""
         for piece in self._pieces:
             self._text += piece
         self._text[0:0] = self._head

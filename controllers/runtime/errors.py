@@ -230,7 +230,7 @@ def error_from_answer(request: str, http_status: int, body: bytes | bytearray, r
     """The typed error of a failed request. *request* is "GET /api/v1/nodes"; *body* may be anything."""
     try:
         status = msgspec.json.decode(body, type=StatusBody)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         status = StatusBody()  # a proxy's page: its text stays out of our logs
     return error_from_status(request, status, http_status=http_status, retry_after_s=_seconds(retry_after))
 

@@ -314,7 +314,7 @@ def _status(injected: _Text) -> _Said:
     """Entries and revisions of a status annotation, and what it says was left out; none when it cannot be read."""
     try:
         seen = _STATUS.decode(injected or "")
-    except (msgspec.DecodeError, UnicodeError):
+    except (ValueError, RecursionError):  # msgspec's errors and UnicodeErrors are ValueErrors
         return _NOTHING_INJECTED
     brought = [one for one in seen if one.left_out is None]
     left_out = tuple((intern(one.entry), intern(one.revision)) for one in seen if one.left_out is not None)

@@ -141,7 +141,7 @@ def name_in(body: bytes) -> str:
     """The name of the one object in *body*, also of a PartialObjectMetadata. Raises UndecodableAnswer."""
     try:
         return _NAMED.decode(body).metadata.name or ""
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
         raise UndecodableAnswer(f"object: {error}") from error
 
 

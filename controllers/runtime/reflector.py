@@ -229,11 +229,13 @@ class Reflector(Generic[F]):
                 self._note(effect)
 
     def _list(self, params: dict[str, str]) -> Observation[F]:
+        begun = False
         try:
             with self._client.listing(self._resource.path, params, cancellation=self._cancellation) as pieces:
+                begun = True  # the head has come, which is written with the first of the body
                 page = self._resource.projection.read(pieces)
         except ApiError as error:
-            return _failed(error)
+            return _failed(error, begun=begun)
         self._heard()
         return GotPage(page)
 
@@ -311,7 +313,7 @@ class Reflector(Generic[F]):
         self._trouble = None
 
 
-def _failed(error: ApiError) -> Failed:
+def _failed(error: ApiError, *, begun: bool = False) -> Failed:
     if isinstance(error, Cancelled):
         raise error
-    return Failed(error)
+    return Failed(error, begun)

@@ -126,13 +126,13 @@ class Cancellation(Protocol):
 
 
 class WatchLines(Protocol):
-    """An open watch. Read by one thread; `close` by any."""
+    """An open watch. One thread reads and closes it; another ends its read by the Cancellation that it was opened with."""
 
     def __iter__(self) -> Iterator[bytes]:
         """The stream's lines without their ends. Raises ApiError when it breaks; a clean end just ends."""
 
     def close(self) -> None:
-        """Give the connection up; a blocked read returns at once. Safe to repeat."""
+        """Give the connection up; what is read afterwards has ended. Safe to repeat."""
 
 
 class ListWatch(Protocol):

@@ -26,7 +26,7 @@ import attrs
 import msgspec
 import urllib3
 
-from controllers.runtime.access import config_exception, from_kubeconfig, in_cluster, server_of
+from controllers.runtime import access
 from controllers.runtime.errors import (
     ApiError,
     ClientConfigError,
@@ -104,12 +104,12 @@ class RestClient:
     @classmethod
     def from_kubeconfig(cls, path: str | None, telemetry: Telemetry, clock: Clock, limits: Limits = Limits()) -> RestClient:
         """A client of the kubeconfig at *path*; None: $KUBECONFIG, else ~/.kube/config. Raises ClientConfigError."""
-        return cls(lambda: from_kubeconfig(path), telemetry, clock, limits)
+        return cls(lambda: access.from_kubeconfig(path), telemetry, clock, limits)
 
     @classmethod
     def in_cluster(cls, telemetry: Telemetry, clock: Clock, limits: Limits = Limits()) -> RestClient:
         """A client with the pod's service account. Raises ClientConfigError outside a pod."""
-        return cls(in_cluster, telemetry, clock, limits)
+        return cls(access.in_cluster, telemetry, clock, limits)
 
     @classmethod
     def auto(cls, kubeconfig: str, telemetry: Telemetry, clock: Clock, limits: Limits = Limits()) -> RestClient:
@@ -223,7 +223,7 @@ class RestClient:
     def _object(self, method: str, path: str, body: Body) -> Json:
         try:
             return msgspec.json.decode(body, type=dict[str, Any])
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
             raise UndecodableAnswer(f"{method} {path}: {error}") from error
 
     def _unary(
@@ -293,13 +293,13 @@ class RestClient:
         timeout: urllib3.Timeout,
         cancel: Cancel | None,
     ) -> urllib3.BaseHTTPResponse:
-        access, request = self._access, f"{method} {path}"
-        url = f"{access.base}{path}?{urlencode(params)}" if params else access.base + path
+        current, request = self._access, f"{method} {path}"
+        url = f"{current.base}{path}?{urlencode(params)}" if params else current.base + path
         code, began_s = "<error>", self._clock.monotonic_s()  # client-go's word for "no answer"
         try:
-            headers = self._identified(access, headers)
+            headers = self._identified(current, headers)
             with announced_to(cancel), translated(request, cancel):
-                response = access.pool.request(
+                response = current.pool.request(
                     verb,
                     url,
                     body=body,
@@ -313,14 +313,14 @@ class RestClient:
             code = str(response.status)
             return response
         finally:
-            self._requests.labels(code, method, access.host).inc()
-            self._durations.labels(verb, access.host).observe(self._clock.monotonic_s() - began_s)
+            self._requests.labels(code, method, current.host).inc()
+            self._durations.labels(verb, current.host).observe(self._clock.monotonic_s() - began_s)
 
-    def _identified(self, access: _Access, asked: Mapping[str, str]) -> Mapping[str, str]:
+    def _identified(self, current: _Access, asked: Mapping[str, str]) -> Mapping[str, str]:
         headers = {**asked, "User-Agent": self._agent}
         try:
-            auth = access.configuration.auth_settings().get("BearerToken")  # runs the loader's refresh hook
-        except (OSError, ValueError, config_exception()) as error:
+            auth = current.configuration.auth_settings().get("BearerToken")  # runs the loader's refresh hook
+        except (OSError, ValueError, access.config_exception()) as error:
             raise Unreachable(f"credentials: {error}") from error
         if auth:
             headers[auth["key"]] = auth["value"].strip()  # the token file may end with a newline
@@ -345,7 +345,7 @@ class RestClient:
         from kubernetes.client.rest import RESTClientObject
 
         configuration = self._load()
-        base = server_of(configuration.host)
+        base = access.server_of(configuration.host)
         configuration.connection_pool_maxsize = _POOL_CONNECTIONS
         pool = RESTClientObject(configuration).pool_manager
         make_cancellable(pool)

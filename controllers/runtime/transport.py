@@ -94,6 +94,8 @@ def _announcing_pool(pool: Any) -> Any:
     def send(connection: Any, data: Any) -> None:
         if _CURRENT.may_send is not None:
             _CURRENT.may_send()
+        if connection.sock is not None and connection.sock.gettimeout() != connection.timeout:
+            connection.sock.settimeout(connection.timeout)  # `read_pieces` left what was left of the last answer's time
         base.send(connection, data)
 
     base = pool.ConnectionCls
@@ -150,20 +152,17 @@ def translated(request: str, cancel: Cancel | None) -> Iterator[None]:
 
 
 class LineStream:
-    """The lines of a streamed answer. Implements `resource.WatchLines`. Read by one thread, closed by any."""
+    """The lines of a streamed answer. Implements `resource.WatchLines`. One thread's; others end its reads by the Cancel."""
 
     def __init__(
         self, response: urllib3.BaseHTTPResponse, request: str, cancel: Cancel, *, on_silence: Callable[[], object]
     ) -> None:
-        """on_silence: called by the reading thread when nothing came in time, before the error is raised."""
+        """on_silence: called when nothing came in time, before the error is raised."""
         self._response = response
         self._request = request
         self._cancel = cancel
         self._on_silence = on_silence
-        self._closed = threading.Event()
-        self._reading = False  # then only the reading thread may close the buffers; others just shut the socket
-
-    # -- called by the reading thread
+        self._closed = False
 
     def __iter__(self) -> Iterator[bytes]:
         rest = b""
@@ -178,32 +177,22 @@ class LineStream:
         # What is left after a clean end has no newline, so it is a cut event: the next watch will bring it again.
 
     def _read(self) -> bytes:
-        if self._closed.is_set():
+        if self._closed:
             return b""
-        self._reading = True
         try:
             return self._response.read1(_CHUNK_BYTES)
         except FOREIGN as error:
-            if self._closed.is_set():  # the break is our own doing
-                return b""
             fault = translate(error, self._request, self._cancel)
             if isinstance(fault, TimedOut):
                 self._on_silence()
             raise fault from error
-        finally:
-            self._reading = False
-            if self._closed.is_set():  # by another thread, while this one was reading
-                self._response.close()
-
-    # -- called by anyone
 
     def close(self) -> None:
-        if self._closed.is_set():
+        if self._closed:
             return
-        self._closed.set()
+        self._closed = True
         self._cancel.detach(shut=True)
-        if not self._reading:
-            self._response.close()
+        self._response.close()
 
 
 def read_body(response: urllib3.BaseHTTPResponse, limit_bytes: int, remaining_s: Callable[[], float]) -> bytearray:
@@ -215,8 +204,10 @@ def read_body(response: urllib3.BaseHTTPResponse, limit_bytes: int, remaining_s:
 
 
 def read_pieces(response: urllib3.BaseHTTPResponse, limit_bytes: int, remaining_s: Callable[[], float]) -> Iterator[bytes]:
-    """The body as it arrives. *remaining_s* () -> seconds left; each read gets what is left, so that a drip cannot prolong it.
+    """The body as it arrives. *remaining_s* () -> seconds left; each read of a piece gets what is left when it begins.
 
+    A drip of the body cannot prolong it; one of a chunk's length or of trailers can, which http.client gathers within one read,
+    and grants the same time for each of their bytes. The socket is left with the last of these times: see `_announcing_pool`.
     Raises TimeoutError when nothing is left, OSError beyond *limit_bytes*.
     """
     # A streamed list is ten thousand TLS records of 4 KiB; urllib3's checks of each were a quarter of reading it. http.client

@@ -7,7 +7,7 @@ observation. Asking anything but ReadEvent gives up the watch that is open.
     LIST   decoded as it arrives (`arriving`), staged, then swapped in whole, so that the store is never empty in between.
            The first asks for "0" (whatever the server has), later ones for at least the last version seen, or any ("")
            once that was refused. A watch cache answers whole, whatever the limit; pages of 500 come from servers without.
-           What does not fit into the time of a list comes by WatchList, which has none.
+           What does not fit into the time of a list comes by WatchList, which has none, from then on.
     WATCH  from the last version seen, for 5 to 10 minutes, with bookmarks.
 
 Every way from a failure back to a request passes through Sleep, but a few that happen once in a row: no server makes us spin.
@@ -78,7 +78,7 @@ class State:
     version: str = ""  # last resource version seen; "" before the first list
     version_refused: bool = False  # the server does not know `version` (expired, or restored from a backup)
     paging: bool = False  # the server has paged a list at "0", so later lists gain by pages too
-    stream_lists: bool = True
+    stream_lists: bool = False  # as the policy says, until a list has not fitted into its time
     stream_failures: int = 0
     watch_failures: int = 0
     backoff: Backoff = Backoff()
@@ -120,9 +120,10 @@ class Got(Generic[F]):
 
 @attrs.frozen
 class Failed:
-    """A question that ended in an error; None when a watch just ended."""
+    """A question that ended in an error; None when a watch just ended. begun: of a list, whether its answer had."""
 
     error: ApiError | StoreError | None
+    begun: bool = False
 
 
 Observation = Begun | GotPage[F] | Opened | Got[F] | Failed
@@ -226,16 +227,18 @@ def step(state: State, seen: Observation[F], now_s: float, random: float) -> Ste
             return attrs.evolve(state, phase=phase, opened_s=now_s, events=0), (ReadEvent(),)
         case Got(event):
             return _got_staged(state, event) if state.phase is Phase.STREAMING else _got(state, event)
-        case Failed(error):
-            return _failed(state, error, now_s, random)
+        case Failed(error, begun):
+            return _failed(state, error, begun, now_s, random)
 
 
-def _failed(state: State, error: ApiError | StoreError | None, now_s: float, random: float) -> Step[F]:
+def _failed(state: State, error: ApiError | StoreError | None, begun: bool, now_s: float, random: float) -> Step[F]:
     if isinstance(error, StoreError):
         return _sleep(state, error, now_s, random, relist=True, reason="store-failed")
     match state.phase:
         case Phase.LISTING:
             assert error is not None  # a list either answers or fails
+            if begun and isinstance(error, TimedOut):  # else the server is away, or our own rate limit held it back
+                state = attrs.evolve(state, stream_lists=True)  # too large for its time, or its connection fell silent
             return _list_failed(state, error, now_s, random)
         case Phase.OPENING_STREAM | Phase.STREAMING:
             return _stream_failed(state, error, now_s, random)
@@ -286,8 +289,6 @@ def _list_failed(state: State, error: ApiError, now_s: float, random: float) -> 
         return _first_page(state, reason="token-expired", everything=True)
     if isinstance(error, Gone | TooLargeResourceVersion) and state.list_version:
         return _first_page(attrs.evolve(state, version_refused=True), reason=_word(error))
-    if isinstance(error, TimedOut):
-        state = attrs.evolve(state, stream_lists=True)  # too large for its time, perhaps
     return _sleep(state, error, now_s, random, relist=True)
 
 
@@ -303,7 +304,6 @@ def _got_staged(state: State, event: Event[F]) -> Step[F]:
                 phase=Phase.WATCHING,
                 version=version,
                 version_refused=False,
-                stream_lists=state.policy.stream_lists,
                 stream_failures=0,
                 watch_failures=0,
                 events=1,
@@ -324,7 +324,7 @@ def _stream_failed(state: State, error: ApiError | None, now_s: float, random: f
     if away and (state.phase is Phase.OPENING_STREAM or state.stream_failures < FAILURES_BEFORE_PAGES):
         return _sleep(state, error, now_s, random, relist=True)
     if isinstance(error, Invalid | BadRequest):
-        state = attrs.evolve(state, stream_lists=False)  # the server has no WatchList: do not ask again
+        state = attrs.evolve(state, stream_lists=False)  # the server has no WatchList: asked again once a list does not fit
     return _first_page(state, reason="no-stream")
 
 

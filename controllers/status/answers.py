@@ -144,7 +144,9 @@ def expiring(status: Json) -> Answer:
     leaf_s, ca_s = section.get("expiresInSeconds"), section.get("caExpiresInSeconds")
     distrusted = [kind for kind, trusts in (section.get("trusted") or {}).items() if not trusts]
     trouble = section.get("trouble")
-    facts = [f"certificate cannot be renewed: {trouble}"] if trouble else []
+    local = bool(section.get("localhostOnly"))
+    facts = ["it is for localhost only: through a Service the API server refuses it (webhook.certificate)"] if local else []
+    facts += [f"certificate cannot be renewed: {trouble}"] if trouble else []
     facts += [f"{kind} does not trust it: its caBundle lacks our CA" for kind in distrusted]
     facts += [f"CA {expiry(ca_s)}"] if ca_s is not None else []
     level = Level.OK
@@ -152,7 +154,7 @@ def expiring(status: Json) -> Answer:
         level = Level.ATTENTION
     elif leaf_s <= 0 or (ca_s is not None and ca_s <= 0) or distrusted:
         level = Level.BAD
-    elif trouble or leaf_s < LEAF_SOON_S or (ca_s is not None and ca_s < CA_SOON_S):
+    elif local or trouble or leaf_s < LEAF_SOON_S or (ca_s is not None and ca_s < CA_SOON_S):
         level = Level.ATTENTION
     return answer(level, f"certificate {expiry(leaf_s)}", *facts)
 

@@ -58,7 +58,7 @@ def services(
             "waitsFor": waits,
             **traffic.get(one.service.name, {}),
             "lastRefusal": _refusal(refusals.last_refused(one.service.name)),
-            "lastUndecided": _refusal(refusals.last_failed(one.service.name)),
+            "lastUndecided": _refusal(refusals.last_undecided(one.service.name)),
         }
         for one in bound
     }

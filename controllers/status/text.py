@@ -5,25 +5,32 @@ Pure.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from controllers.columns import aligned
 from controllers.coverage import tally
 from controllers.sidecars.catalog import STATES
 from controllers.status.answers import answers, failure
+from controllers.status.shortening import shortened
 from controllers.wording import latency, rate, span
 from webhook.objects.meta import Json
+
+LISTED: Final = 100  # rows of each list; the whole is in /statusz
 
 
 def describe(page: Json) -> str:
     """The page for a person: one line a fact."""
+    page = shortened(page)
     first, *others = answers(page)
     lines = [f"{first.subject}: {first.headline}", *(f"  {fact}" for fact in first.facts), *(other.line() for other in others)]
     lines += _kubernetes(page.get("kubernetes") or {})
-    for row in page.get("silentNodes", {}).get("nodes", ()):
+    silent = page.get("silentNodes", {})
+    for row in silent.get("nodes", ())[:LISTED]:
         state = "guarded" if row["guarded"] else "not guarded"
         ends = "" if row.get("endsInSeconds") is None else f", ends in {span(row['endsInSeconds'])}"
         lines.append(f"  {row['node']}: {state}, {row['reason']}, vote {row['vote']}, age {span(row['ageSeconds'])}{ends}")
+    lines += _more(silent.get("nodes", ()), silent.get("count"))
     lines += _services(page.get("services"))
     lines += _table("cache", page.get("caches"), ("synced", "objects", "silenceSeconds", "trouble"))
     lines += _sidecars(page.get("sidecars", {}))
@@ -47,14 +54,14 @@ def _sidecars(section: Json) -> list[str]:
         return ["", failed]
     counts = ", ".join(f"{section.get(state, 0)} {state}" for state in STATES)
     lines = ["", f"sidecar entries: {section.get('count', 0)} ({counts})"]
-    for row in section.get("entries", ()):
+    for row in section.get("entries", ())[:LISTED]:
         shadow = row.get("shadowedBy")
         unused = f", not in use: {shadow} has an entry of that name, and comes first" if shadow else ""
         lines.append(f"  {row['entry']} of {row['source']}: {row['state']}, revision {row['revision'] or 'none'}{unused}")
         for fault in row["faults"]:
             path = f"{fault['path']}: " if fault["path"] else ""
             lines.append(f"    data.{fault['key']}:{fault['line']}:{fault['column']}: {path}{fault['message']}")
-    return lines
+    return lines + _more(section.get("entries", ()), section.get("count"))
 
 
 def _databases(section: Json) -> list[str]:
@@ -65,11 +72,13 @@ def _databases(section: Json) -> list[str]:
     oldest_s = section.get("oldestDeletionSeconds")
     oldest = "" if oldest_s is None else f"; the oldest deletion was asked for {span(oldest_s)} ago"
     lines = [f"databases: {section.get('count', 0)} ({', '.join(counts)}){oldest}"]
-    for row in section.get("deletions", ()):
+    deletions, failures = section.get("deletions", ()), section.get("failures", ())
+    for row in deletions[:LISTED]:
         waits = f", {row['waitsFor']}" if row.get("waitsFor") else ""
         lines.append(f"  {row['instance']}: being deleted for {span(row['ageSeconds'])}{waits}")
-    lines += [f"  {row['instance']}: FAILS: {row['error']}" for row in section.get("failures", ())]
-    return lines
+    lines += _more(deletions, section.get("deleting"))
+    lines += [f"  {row['instance']}: FAILS: {row['error']}" for row in failures[:LISTED]]
+    return lines + _more(failures, section.get("failing"))
 
 
 def _addresses(section: Json) -> list[str]:
@@ -84,11 +93,18 @@ def _addresses(section: Json) -> list[str]:
     network = section.get("network") or {}
     obstacles = [f"{pool['name']} {pool['obstacle']}" for pool in network.get("pools", ()) if pool["obstacle"]]
     lines.append(f"  the network's pools: {network.get('source') or 'unknown, any address will do'}")
-    lines += [f"    {obstacle}" for obstacle in obstacles]
-    for pool in section.get("pools", ()):
+    lines += [f"    {obstacle}" for obstacle in obstacles[:LISTED]] + _more(obstacles)
+    pools = section.get("pools", ())
+    for pool in pools[:LISTED]:
         state = f", FAULT: {pool['fault']}" if pool["fault"] else "" if pool["adopted"] else ", not adopted yet"
         lines.append(f"  pool {pool['name']}: {pool['used']} of {pool['size']} used, {pool['free']} free{state}")
-    return lines
+    return lines + _more(pools)
+
+
+def _more(rows: Sequence[Any], count: object = None) -> list[str]:
+    """That there are more than LISTED *rows*; *count*: of all, where the status has not even the rest."""
+    hidden = max(len(rows), count if isinstance(count, int) else 0) - min(len(rows), LISTED)
+    return [f"  and {hidden:,} more: gatehouse status -o json"] if hidden > 0 and rows else []
 
 
 def _services(section: Any) -> list[str]:

@@ -42,6 +42,7 @@ def rule(name, policy):
 
 fail, ignore = rule("raises-fail", "Fail"), rule("raises-ignore", "Ignore")
 """
+INSTALLED: Json = {"webhook": {"certificate": {"secretName": "gatehouse-tls"}}, "leaderElection": {"enabled": True}}
 BUCKETS = f"/apis/example.com/v1/namespaces/{PARTS}/buckets"
 CONFIG_MAPS = f"/api/v1/namespaces/{PARTS}/configmaps"
 WITHIN_S = 20.0
@@ -81,7 +82,9 @@ def install_faulty(site: Path) -> None:
 def apply_rights(api: Api, folder: Path) -> None:
     """The ClusterRole of the controller, as an operator has it printed."""
     config = folder / "gatehouse.yaml"
-    config.write_text(yaml.safe_dump({"apiVersion": "gatehouse.dev/v1alpha1", "kind": "GatehouseConfiguration"} | CONFIG))
+    config.write_text(
+        yaml.safe_dump({"apiVersion": "gatehouse.dev/v1alpha1", "kind": "GatehouseConfiguration"} | INSTALLED | CONFIG)
+    )
     command = [sys.executable, "-m", "controllers", "manifests", "--all", "--config", str(config)]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout
     rights = [item for item in yaml.safe_load_all(printed) if item["metadata"]["name"] == "gatehouse-buckets"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import attrs
 import pytest
 
 from tests.docs.pages import Block, blocks
@@ -41,6 +42,14 @@ def test_explain_ends_as_the_page_says(desk: Desk) -> None:
     assert "OwnerMissing" in desk.run(found("sh", "gatehouse explain pod"))
 
 
+def test_the_configuration_of_the_page_can_be_installed_and_registers_the_rule(desk: Desk) -> None:
+    block = found("yaml", "# gatehouse.yaml")
+    (desk.folder / "gatehouse.yaml").write_text(block.text)
+    command = "gatehouse manifests --all --config gatehouse.yaml --image registry.example.com/gatehouse:1.0-own"
+
+    assert "name: inherit-owner.gatehouse.dev" in desk.run(attrs.evolve(block, info="sh", text=command))
+
+
 @pytest.mark.parametrize(
     ("beginning", "file"),
     [
@@ -64,6 +73,10 @@ def test_every_line_of_python_is_one_of_the_examples(block: Block) -> None:
     assert [line for line in lines if not any(one.startswith(line) for one in known)] == []
 
 
+def test_the_whole_rule_is_shown_without_gaps() -> None:
+    assert found("python", '"""Every pod').text.strip() == (EXAMPLES / "own-rule" / "own_rule.py").read_text().strip()
+
+
 def test_a_whole_controller_has_less_than_sixty_lines_blank_ones_included() -> None:
     assert len((EXAMPLES / "second-controller" / "buckets.py").read_text().splitlines()) < CONTROLLER_LINES
 
@@ -71,5 +84,5 @@ def test_a_whole_controller_has_less_than_sixty_lines_blank_ones_included() -> N
 def test_the_name_in_pyproject_is_the_one_of_the_page() -> None:
     (block,) = (block for block in blocks(PAGE) if block.info == "toml")
 
-    assert block.text.strip() in (EXAMPLES / "own-rule" / "pyproject.toml").read_text()
+    assert block.text.strip() == (EXAMPLES / "own-rule" / "pyproject.toml").read_text().strip()
     assert Path(EXAMPLES / "own-rule" / "own_rule.py").exists()

@@ -169,3 +169,21 @@ def test_a_deployment_leaves_the_rights_of_plug_ins_alone_and_an_undeployment_ta
 
     assert selectors("deploy") == {f"{APP_LABEL}={PROJECT},!{PLUGIN_LABEL}"}
     assert selectors("undeploy") == {f"{APP_LABEL}={PROJECT}"}
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("TIMEOUT", "120", "TIMEOUT=120: must be a duration with its unit"),
+        ("TIMEOUT", "soon", "TIMEOUT=soon: must be a duration with its unit"),
+        ("IMAGE", "gate house:1", "IMAGE=gate house:1: is no reference of an image"),
+        ("KUBECTL", "/nowhere/kubectl --context a", "/nowhere/kubectl is not here: install kubectl"),
+    ],
+)
+def test_a_wrong_environment_is_told_before_anything_is_asked(tmp_path: Path, variable: str, value: str, said: str) -> None:
+    (tmp_path / "asked").touch()
+
+    told = installed(tmp_path, "deploy", **{variable: value})
+
+    assert (told.code, told.asked) == (2, [])
+    assert said in told.said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.serving.slowness import COMPUTING_S, PATHS, PATIENCE_S, QUICK_IN_A_ROW, Progress, SlowPaths, is_slow
+from webhook.serving.slowness import COMPUTING_S, PATHS, PATIENCE_S, QUICK_IN_A_ROW, SHARE, Progress, SlowPaths, is_slow
 
 QUICK = (0.001, 0.001)
 SLOW = (0.02, 0.001)
@@ -31,6 +31,36 @@ def test_progress_counts_from_the_moment_at_which_the_leader_got_on() -> None:
 
     assert not progress.is_slow(100.0 + PATIENCE_S, 7.0 + PATIENCE_S)
     assert progress.is_slow(100.0 + PATIENCE_S, 7.0)
+
+
+def test_who_computes_and_then_waits_is_slow_after_the_patience_for_waiting() -> None:
+    progress = Progress()
+    progress.begin(100.0, 7.0)
+    computed_s = 7.0 + 0.9 * COMPUTING_S
+
+    assert not progress.is_slow(100.010, computed_s)
+    assert not progress.is_slow(100.010 + PATIENCE_S / 2, computed_s)
+    assert progress.is_slow(100.010 + 1.01 * PATIENCE_S, computed_s)
+
+
+def test_who_computes_a_little_between_any_two_looks_is_given_the_time_of_its_share() -> None:
+    progress = Progress()
+    progress.begin(100.0, 7.0)
+    looks = [number * PATIENCE_S for number in range(1, 100)]
+
+    slow_s = next(passed_s for passed_s in looks if progress.is_slow(100.0 + passed_s, 7.0 + passed_s * 1.1 * SHARE))
+
+    assert COMPUTING_S < slow_s <= COMPUTING_S / SHARE
+
+
+def test_a_request_that_the_leader_began_anew_does_not_inherit_the_waiting_of_the_last_one() -> None:
+    progress = Progress()
+    progress.begin(100.0, 7.0)
+    assert progress.is_slow(100.0 + PATIENCE_S, 7.0)
+
+    progress.begin(100.0 + PATIENCE_S, 7.0)
+
+    assert not progress.is_slow(100.0 + 1.5 * PATIENCE_S, 7.0)
 
 
 def test_a_marked_path_is_cleared_by_enough_quick_requests_in_a_row() -> None:

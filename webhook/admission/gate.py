@@ -2,6 +2,9 @@
 
 The same gate answers over TLS, under wsgiref, in `gatehouse review` and in the golden tests, so that the same review gives the
 same bytes everywhere.
+
+Threads: any may call anything of a Gate once it is made.
+Errors:  none leave `Gate.answer`, a fault is a reply (`interceptors.Recover`); making a Gate raises what binding one does.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ class Recover:
 
     def _failure(self, exchange: Exchange, fault: AdmissionError) -> Reply:
         if exchange.service is not None:
-            self._refusals.failed(exchange.service.service.name, exchange.request, fault, self._clock.wall_s())
+            self._refusals.undecided(exchange.service.service.name, exchange.request, fault, self._clock.wall_s())
         return failure(fault)
 
 

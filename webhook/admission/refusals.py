@@ -41,7 +41,7 @@ class Refusals:
         for service in services:
             self._count.labels(service)
         self._refused: dict[str, Refusal] = {}
-        self._failed: dict[str, Refusal] = {}
+        self._undecided: dict[str, Refusal] = {}
 
     # -- called by the worker threads
 
@@ -54,9 +54,9 @@ class Refusals:
         reason = next((one.reason.value for _, one in answer.verdicts if one.denial is not None), denial.reason)
         self._refused[service] = _refusal(request, reason, denial.message, now_s)
 
-    def failed(self, service: str, request: AdmissionRequest | None, error: AdmissionError, now_s: float) -> None:
+    def undecided(self, service: str, request: AdmissionRequest | None, error: AdmissionError, now_s: float) -> None:
         """*service* could not decide; *request* is None where the review was not even read."""
-        self._failed[service] = _refusal(request, error.code, str(error), now_s)
+        self._undecided[service] = _refusal(request, error.code, str(error), now_s)
 
     # -- called by anyone
 
@@ -64,9 +64,9 @@ class Refusals:
         """The newest request that a rule of *service* refused."""
         return self._refused.get(service)
 
-    def last_failed(self, service: str) -> Refusal | None:
+    def last_undecided(self, service: str) -> Refusal | None:
         """The newest review that *service* could not decide."""
-        return self._failed.get(service)
+        return self._undecided.get(service)
 
 
 def _refusal(request: AdmissionRequest | None, reason: str, message: str, now_s: float) -> Refusal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from webhook.names import APP_LABEL, DISABLED, MUTATE_LABEL, PROJECT
+from webhook.names import APP_LABEL, DISABLED, MUTATE_LABEL, NAMESPACE_NAME, PROJECT
 from webhook.sidecars.wish import SYSTEM_NAMESPACES
 
 # Our own objects are never ours to judge: a broken Gatehouse must not stand in the way of its own recovery.
@@ -16,8 +16,7 @@ NOT_OURS: Final[dict[str, Any]] = {
 
 def outside(namespaces: Iterable[str]) -> dict[str, Any]:
     """The expression of a selector for all namespaces but these."""
-    # Set by the API server on every namespace (kubernetes.io/docs: automatic labelling).
-    return {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": sorted(namespaces)}
+    return {"key": NAMESPACE_NAME, "operator": "NotIn", "values": sorted(namespaces)}
 
 
 NOT_OF_THE_SYSTEM: Final = outside(SYSTEM_NAMESPACES)

@@ -14,6 +14,10 @@ reads, puts whole requests into the bounded queue, and turns away the rest.
 
 Errors: none leave; a fault is logged and counted and costs one connection.
 Thread rule: `start`, `begin_drain`, `stop` by the owner of the server, everything else by the threads here.
+What the gate guards is looked at without it where a look that is out of date does no harm: by a thread at whether it leads (it
+is called after it was made the leader), by the watch, by the metrics. `_watch_sleeps` has no lock, but an order: who begins a
+request sets `_leader_in_request` and then looks at it, the watch sets it and then looks at `_leader_in_request`, so that one of
+the two sees the other. Waking the watch once too often costs it one look.
 Source: Schmidt et al., Leader/Followers (POSA 2); epoll(7).
 """
 
@@ -99,15 +103,15 @@ class Reactor:
         self._slow = SlowPaths()
         self._stopped = False
         self._events: collections.deque[tuple[int, int]] = collections.deque()  # polled, not yet attended; the leader's
-        self._gate = threading.Lock()  # guards the seven below; no IO under it
         self._seats = [_Seat(number) for number in range(workers + 1)]
+        self._gate = threading.Lock()  # guards the five below; no IO under it
         self._leader = self._seats[0]
         self._leader_in_request = False
         self._standing_by = self._seats[:0:-1]
         self._busy = 0  # threads inside requests
         self._queue: collections.deque[Connection] = collections.deque()  # not empty only while all workers are busy
-        self._watch_sleeps = True
-        self._turns = 0  # of the leader; the watch sees by it whether the leader gets on
+        self._watch_sleeps = True  # without the gate: see above
+        self._turns = 0  # written by the leader alone; the watch sees by it whether the leader gets on
         self._watch_wanted = threading.Semaphore(0)
         self._threads = [
             threading.Thread(target=self._run, args=(seat,), name=f"server/{seat.number}", daemon=True) for seat in self._seats
@@ -316,7 +320,7 @@ class Reactor:
                 progress.begin(time.monotonic(), self._computed_s())
                 if not self._watch_sleeps:
                     idle_looks = idle_looks + 1 if unmoved else 0
-                    # Going to sleep is said first and the leader looked at after, as the leader does it in reverse.
+                    # In this order: see the top of the module.
                     self._watch_sleeps = idle_looks > 1
                     if self._leader_in_request:
                         self._watch_sleeps = False

@@ -12,6 +12,7 @@ from typing import Any, Final
 import attrs
 
 from controllers.status.answers import Level, answers, failure
+from controllers.status.shortening import shortened
 from controllers.status.web import features, sections
 from controllers.status.web.markup import Html, element, html
 from controllers.status.web.opening import cards, heading, icon
@@ -60,6 +61,7 @@ SECTIONS: Final = (
 
 def page(status: Json, now_s: float, refresh_s: int | None = None) -> str:
     """The page for *status*, which is what /statusz says. now_s: seconds since the epoch. refresh_s: None = never by itself."""
+    status = shortened(status)
     process = status.get("process")
     known: Json = process if isinstance(process, dict) else {}
     first = _guarded(lambda: cards(answers(status)), "The first answers")

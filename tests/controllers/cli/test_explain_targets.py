@@ -20,7 +20,7 @@ LOCAL = ["--local", EXAMPLE, "--config", f"{EXAMPLE}/gatehouse.yaml", "--now", "
         (["node", ""], '"": a target is a name or a file, and this one is empty'),
         (["node", "", *LOCAL], '"": a target is a name or a file, and this one is empty'),
         (["node", "a\x1b[31mb"], r"a\x1b[31mb: cannot be read"),
-        (["a\x1b[31mb", "c"], r"invalid choice: 'a\x1b[31mb'"),
+        (["a\x1b[31mb", "c"], r"kind a\x1b[31mb: it is one of pod"),
     ],
 )
 def test_a_target_that_can_mean_nothing_is_wrong_use(

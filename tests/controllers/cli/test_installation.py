@@ -9,9 +9,11 @@ import pytest
 
 from controllers.cli.installation import CONFIGURATION_HASH, configured, follow_configuration, installation, overlays
 from controllers.cli.main import main
+from controllers.cli.manifests_config import CERTIFICATE_LINES, ELECTION_LINES
 from webhook.objects.documents import read_documents
 
 HEAD = "apiVersion: gatehouse.dev/v1alpha1\nkind: GatehouseConfiguration\n"
+FIT = f"{HEAD}{CERTIFICATE_LINES}\n{ELECTION_LINES}\n"  # for several replicas behind a Service
 WEBHOOKS = {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 
 
@@ -54,7 +56,7 @@ def test_replicas_roll_when_their_configuration_changes_and_only_then(
         return str(found["Deployment", "gatehouse"]["spec"]["template"]["metadata"]["annotations"][CONFIGURATION_HASH])
 
     config = tmp_path / "gatehouse.yaml"
-    config.write_text(HEAD)
+    config.write_text(FIT)
 
     assert template_hash() == template_hash("--image", "other:1") == template_hash("--overlay", "monitoring")
     assert len({template_hash(), template_hash("--config", str(config)), template_hash("--overlay", "edge-only")}) == 3
@@ -71,7 +73,7 @@ def test_a_configuration_is_installed_as_it_is_written_and_registered(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     config = tmp_path / "gatehouse.yaml"
-    config.write_text(f"{HEAD}features: {{endpoint: {{enabled: false}}}}  # not here\n")
+    config.write_text(f"{FIT}features: {{endpoint: {{enabled: false}}}}  # not here\n")
 
     found = printed(capsys, "--config", str(config))
 
@@ -83,11 +85,11 @@ def test_a_configuration_is_installed_as_it_is_written_and_registered(
 
 def test_a_configuration_settles_what_two_overlays_disagree_about(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     config = tmp_path / "gatehouse.yaml"
-    config.write_text(HEAD)
+    config.write_text(FIT)
 
     found = printed(capsys, "--overlay", "edge-only", "--overlay", "cert-manager", "--config", str(config))
 
-    assert found["ConfigMap", "gatehouse"]["data"]["configuration.yaml"] == HEAD
+    assert found["ConfigMap", "gatehouse"]["data"]["configuration.yaml"] == FIT
     assert ("Certificate", "gatehouse") in found
 
 
@@ -128,3 +130,40 @@ def test_an_unknown_overlay_is_told_with_those_that_there_are(capsys: pytest.Cap
     assert main(["manifests", "--all", "--overlay", "huge"]) == 2
 
     assert "cert-manager" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("overlays", "written", "named"),
+    [
+        ([], "", ["webhook.certificate", "leaderElection"]),
+        ([], CERTIFICATE_LINES, ["leaderElection"]),
+        ([], f"{CERTIFICATE_LINES}\nleaderElection: {{enabled: false}}", ["leaderElection"]),
+        ([], ELECTION_LINES, ["webhook.certificate"]),
+        ([], f"webhook: {{certificate: {{secretName: a, serviceName: b}}}}\n{ELECTION_LINES}", ["webhook.certificate"]),
+        (["single-node"], "leaderElection: {enabled: false}", ["webhook.certificate"]),
+    ],
+)
+def test_a_configuration_that_several_replicas_behind_a_service_cannot_have_is_refused_with_the_lines_to_add(
+    overlays: list[str], written: str, named: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    config = tmp_path / "gatehouse.yaml"
+    config.write_text(f"{HEAD}{written}\n")
+
+    assert main(["manifests", "--all", *(f"--overlay={one}" for one in overlays), "--config", str(config)]) == 2
+
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert [key for key in ("webhook.certificate", "leaderElection") if f"{config}: {key} " in told.err] == named
+    assert tuple(lines.splitlines()[-1].strip() in told.err for lines in (CERTIFICATE_LINES, ELECTION_LINES)) == (
+        "webhook.certificate" in named,
+        "leaderElection" in named,
+    )
+
+
+def test_a_single_replica_needs_no_leader_election(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    config = tmp_path / "gatehouse.yaml"
+    config.write_text(f"{HEAD}{CERTIFICATE_LINES}\n")
+
+    assert (
+        printed(capsys, "--overlay", "single-node", "--config", str(config))["Deployment", "gatehouse"]["spec"]["replicas"] == 1
+    )

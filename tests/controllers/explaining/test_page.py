@@ -12,8 +12,8 @@ import pytest
 from controllers.authorization.gate import AUTHORIZED
 from controllers.explaining.explainer import Explainer
 from controllers.explaining.late import BODY_BYTES
+from controllers.explaining.objects import PARTS
 from controllers.explaining.page import ExplainPage
-from controllers.explaining.reporting import PARTS
 from controllers.process.probes import metrics_application
 from webhook.admission.gate import Gate
 from webhook.admission.registry import SERVICES

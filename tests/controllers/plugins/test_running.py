@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from controllers.cli.main import main
+from controllers.cli.manifests_config import CERTIFICATE_LINES, ELECTION_LINES
 from controllers.plugins.finding import CONTROLLERS
 from controllers.runtime import (
     Context,
@@ -88,7 +89,7 @@ def test_an_installation_has_the_rights_that_a_controller_asks_for(
 ) -> None:
     rights = '({"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch"]},)'
     install(CONTROLLER.replace("build=print", f"build=print, rights={rights}"), group=CONTROLLERS)
-    (tmp_path / "g.yaml").write_text(HEAD + "plugins: {controllers: {own: {}}}\n")
+    (tmp_path / "g.yaml").write_text(f"{HEAD}{CERTIFICATE_LINES}\n{ELECTION_LINES}\nplugins: {{controllers: {{own: {{}}}}}}\n")
 
     assert main(["manifests", "--all", "--config", str(tmp_path / "g.yaml")]) == 0
     found = [document.value for document in read_documents(capsys.readouterr().out, "out")]

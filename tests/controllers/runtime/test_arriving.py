@@ -17,6 +17,7 @@ from controllers.runtime.resource import Json
 from tests.controllers.runtime.builders import NODES, node
 
 HEAD = b'{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"9","continue":"t"},"items":['
+DEEP = b'{"a":' * 5000 + b"1" + b"}" * 5000
 SMALL = 64  # bytes decoded at once, so that a few nodes are many pieces
 SETS = objects_resource("statefulsets", "/apis/apps/v1/statefulsets", "apps/v1", "StatefulSet").projection
 
@@ -103,11 +104,25 @@ def test_a_list_whose_metadata_comes_last_has_its_version_too() -> None:
         list_of(*(stored(f"edge-{number}") for number in range(20)))[:-40],
         list_of(*(stored(f"edge-{number}") for number in range(20)))[:-3],
         HEAD + b"{" * 1000,
+        HEAD + b'{"a":' * 5000,
+        b'{"kind":"NodeList","metadata":' + DEEP,
     ],
 )
 def test_what_is_no_list_of_the_kind_is_undecodable(body: bytes) -> None:
     with pytest.raises(errors.UndecodableAnswer):
         NODES.projection.read(pieces(body, 50))
+
+
+@pytest.mark.parametrize("place", [b'{"metadata":{"name":"x","labels":%b}}', b'{"metadata":{"name":"x","managedFields":%b}}'])
+@pytest.mark.parametrize("at", [0, 1, 10, 20])  # of twenty nodes: alone in a piece, among others, in what is left for the end
+def test_an_object_that_is_nested_too_deeply_costs_itself_only(place: bytes, at: int) -> None:
+    nodes = [text(stored(f"edge-{number}")) for number in range(20)]
+    body = HEAD + b",".join([*nodes[:at], place % DEEP, *nodes[at:]]) + b"]}"
+
+    for page in (NODES.projection.read(pieces(body, 150)), NODES.projection.page(body)):
+        assert [item.key for item in page.items] == [f"edge-{number}" for number in range(20)]
+        assert [(one.key, one.reason) for one in page.broken] == [("x", 'Node "x": nested too deeply')]
+        assert (page.version, page.token) == ("9", "t")
 
 
 def test_an_empty_list_has_no_items() -> None:

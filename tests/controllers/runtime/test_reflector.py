@@ -167,6 +167,17 @@ def test_an_event_that_cannot_be_decoded_costs_itself_only(api: FakeApi, follow:
     assert b'gatehouse_reflector_skipped_total{reason="undecodable",resource="nodes"} 1.0' in telemetry.expose()
 
 
+@pytest.mark.parametrize("field", [b'"metadata":', b'"metadata":{"name":"x","managedFields":'])
+def test_an_event_that_is_nested_too_deeply_costs_itself_only(api: FakeApi, followed: Followed, field: bytes) -> None:
+    levels = 5000
+    deep = b'{"type":"ADDED","object":{"kind":"Node","apiVersion":"v1",' + field + b'{"a":' * levels + b"1" + b"}" * levels
+    deep += b"}" * (field.count(b"{") + 2)
+    api.next("watch", stream(deep, event("ADDED", node("b", resourceVersion="200")), then="hang"))
+
+    assert followed.until_called(2) == ["replace ", "put b"]
+    assert followed.clock.waits == []
+
+
 def test_an_object_in_a_page_that_cannot_be_decoded_costs_itself_only(api: FakeApi, followed: Followed) -> None:
     api.objects.put(node("a"))
     api.objects.put({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "b", "labels": 5}})

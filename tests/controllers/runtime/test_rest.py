@@ -210,7 +210,7 @@ def test_a_body_beyond_the_limit_is_refused(api: FakeApi, tmp_path: Path) -> Non
     client.close()
 
 
-@pytest.mark.parametrize("answer", [b"<html>", b"", b"[]", b"\xff"])
+@pytest.mark.parametrize("answer", [b"<html>", b"", b"[]", b"\xff", b'{"a":' * 5000 + b"1" + b"}" * 5000])
 def test_a_success_that_is_no_object_is_undecodable(api: FakeApi, client: RestClient, answer: bytes) -> None:
     api.always("any", body(answer))
 
@@ -270,24 +270,30 @@ def test_a_silent_watch_times_out(api: FakeApi, client: RestClient) -> None:
         next(lines)
 
 
-def test_close_unblocks_a_read_in_another_thread(api: FakeApi, client: RestClient) -> None:
-    watch = client.watch(NODES, {}, 60.0)
-    lines: list[bytes] = []
+def test_a_cancellation_ends_the_read_of_a_watch_in_another_thread(api: FakeApi, client: RestClient) -> None:
+    cancellation = client.cancellation()
+    watch = client.watch(NODES, {}, 60.0, cancellation=cancellation)
+    ends: list[Exception] = []
     reading = threading.Event()
 
     def read() -> None:
         reading.set()
-        lines.extend(watch)
+        try:
+            list(watch)
+        except errors.Cancelled as error:
+            ends.append(error)
 
     reader = threading.Thread(target=read)
     reader.start()
     assert reading.wait(5.0)
     began_s = time.monotonic()
 
-    watch.close()
+    cancellation.cancel()
     reader.join(5.0)
+    watch.close()
 
     assert not reader.is_alive()
+    assert len(ends) == 1
     assert time.monotonic() - began_s < 5.0
 
 

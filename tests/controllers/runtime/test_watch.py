@@ -256,13 +256,29 @@ def test_after_the_mark_the_same_stream_is_the_watch() -> None:
     assert machine.state.version == "6"
 
 
-def test_a_list_that_is_too_large_for_its_time_is_streamed_until_that_has_worked() -> None:
+def test_a_list_that_did_not_fit_into_its_time_is_streamed_from_then_on() -> None:
     machine = Machine(PAGES)
 
     assert isinstance(machine.see(Begun()), ListPage)
-    assert isinstance(machine.sleeps_then(errors.TimedOut("no answer in time")), OpenWatch)
+    sleep = machine.see(Failed(errors.TimedOut("no answer in time"), begun=True))
+    assert isinstance(sleep, Sleep)
+    assert isinstance(machine.see(Begun()), OpenWatch)
     machine.see(Opened(), Got(Bookmark("5", initial_events_end=True)))
-    assert isinstance(machine.sleeps_then(gone()), ListPage)
+    question = machine.sleeps_then(gone())
+
+    assert isinstance(question, OpenWatch)
+    assert question.params["sendInitialEvents"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("error", "begun"),
+    [(errors.TimedOut("no connection in time"), False), (errors.Unreachable("cut"), True), (errors.ServerError("boom"), True)],
+)
+def test_an_outage_says_nothing_of_the_size_of_a_list(error: ApiError, begun: bool) -> None:
+    machine = Machine(PAGES)
+
+    assert isinstance(machine.see(Begun(), Failed(error, begun=begun)), Sleep)
+    assert isinstance(machine.see(Begun()), ListPage)
 
 
 @pytest.mark.parametrize("error", [errors.Invalid("forbidden"), errors.BadRequest("unknown parameter")])

@@ -110,3 +110,10 @@ def test_a_service_that_is_switched_off_is_neither_ready_nor_waited_for() -> Non
     lines = [line.split() for line in describe(status).splitlines() if "pod-ip" in line]
     assert lines == [["pod-ip", "/pod-ip", "off", *"-----"]]
     assert levels(status)[0] == "ok"
+
+
+def test_a_certificate_for_localhost_only_is_told_of_at_first_sight() -> None:
+    served = changed("certificate", localhostOnly=True)
+
+    assert levels(served) == ["ok", "ok", "ok", "attention"]
+    assert "it is for localhost only: through a Service the API server refuses it" in answers(served)[3].line()

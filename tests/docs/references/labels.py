@@ -19,6 +19,8 @@ NO_MARKS = frozenset(
         "DOMAIN",
         "API_VERSION",
         "CONFIG_KIND",
+        "CONFIG_MAP",
+        "CONFIG_MAP_KEY",
         "ARTICLE_CONFIG_MAP",
         "ARTICLE_KEY",
         "ENABLED",

@@ -46,14 +46,14 @@ def test_what_passes_leaves_nothing(telemetry: Telemetry) -> None:
     gate.answer(call())
 
     assert gate.refusals.last_refused("node-taint") is None
-    assert gate.refusals.last_failed("node-taint") is None
+    assert gate.refusals.last_undecided("node-taint") is None
     assert b'gatehouse_admission_refused_total{service="node-taint"} 0.0' in telemetry.expose()
 
 
 def test_what_could_not_be_decided_is_another_thing(gate: Gate) -> None:
     gate.answer(call(body=b"{", accepted_s=1234.5))
 
-    last = gate.refusals.last_failed("node-taint")
+    last = gate.refusals.last_undecided("node-taint")
 
     assert gate.refusals.last_refused("node-taint") is None
     assert last is not None
@@ -69,7 +69,7 @@ def test_an_exception_of_ours_is_remembered_without_its_words() -> None:
     gate = gate_of(service_of(Break()))
     gate.answer(call())
 
-    last = gate.refusals.last_failed("node-taint")
+    last = gate.refusals.last_undecided("node-taint")
 
     assert last is not None
     assert "secret" not in last.message and last.subject == "nodes edge-1"
@@ -89,7 +89,7 @@ def test_an_object_without_a_name_yet_is_known_by_what_it_will_begin_with(gate: 
 def test_an_odd_object_without_a_name_is_no_fault(gate: Gate, meta: object) -> None:
     gate.answer(call(body=review(name="", object={"metadata": meta}), accepted_s=1234.5))
 
-    assert gate.refusals.last_failed("node-taint") or gate.refusals.last_refused("node-taint")
+    assert gate.refusals.last_undecided("node-taint") or gate.refusals.last_refused("node-taint")
 
 
 def test_texts_are_cut_and_the_paths_of_strangers_are_not_kept(gate: Gate) -> None:
@@ -100,4 +100,4 @@ def test_texts_are_cut_and_the_paths_of_strangers_are_not_kept(gate: Gate) -> No
 
     assert last is not None
     assert len(last.subject) == len(last.user) == TEXT_LIMIT
-    assert gate.refusals.last_failed("/nothing") is None
+    assert gate.refusals.last_undecided("/nothing") is None

@@ -18,7 +18,7 @@ from controllers.explaining.advice import advised
 from controllers.explaining.asking import Panel, QuestionAnswer, ask
 from controllers.explaining.questions import ANYBODY, Question
 from controllers.explaining.rendering import texts
-from controllers.explaining.reports import Report, Rows
+from controllers.explaining.report import Report, Rows
 from controllers.wording import span
 from webhook.admission.review import GroupVersionResource, User
 from webhook.admission.service import ANY
