@@ -13,6 +13,8 @@ Modules:
     report      figures to medians, a table and JSON
     creates     pod creates at a real API server, without a webhook, with Gatehouse, with the peer
     caches      watch caches beside client-go's; follower is ours alone
+    command     the command line of the benchmarks at a real API server
+    versions    which versions are compared
     results     docs/performance.json: written, read, compared with; targets: what is to be achieved
     page picture   what is made of it: docs/performance.md, the README's section, the picture
 """

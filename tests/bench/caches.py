@@ -1,9 +1,10 @@
 """Watch caches beside client-go's: `python -m tests.bench.caches [--short] [--only KIND=COUNT] [--write] [--json FILE]`.
 
 A real API server holds 1,000, 5,000 and 20,000 nodes of 10 KiB, and 50,000 pods. A process that only follows them is started
-in turn, ours and one on controller-runtime; then changes are written while both follow. `make bench-cache` is all of it: about
-12 minutes, most of them for writing the objects, which the API server and etcd bound (two cores take some 300 a second, of
-however many writers); --short: two. Needs root and Go. Exit codes: 0 measured, 1 something failed, 2 wrong use.
+in pairs, ours and one on controller-runtime; then both are left alone for a while, and bursts of changes are written while
+both follow. `make bench-cache` is all of it: 10 to 12 minutes, four of them for writing the objects, which the API server and
+etcd bound (two cores take some 300 a second, of however many writers); --short: two. Needs root and Go.
+Exit codes: 0 measured, 1 something failed, 2 wrong use.
 """
 
 from __future__ import annotations
@@ -12,9 +13,7 @@ import argparse
 import itertools
 import json
 import os
-import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,12 +25,11 @@ from typing import Any
 import attrs
 
 from tests.apiserver.workloads import create_namespace, pods_path
-from tests.bench import objects, page, peers, report, results, reviews
+from tests.bench import objects, page, peers, report, reviews
+from tests.bench.command import Benchmark, Part
 from tests.bench.contenders import GATEHOUSE, REFERENCE, ROOT
 from tests.bench.usage import Usage, proportional_mib
 from tests.cluster import Api, Cluster, Json, Settings
-from tests.cluster.binaries import BuildError
-from tests.cluster.cluster import ClusterError
 from tests.cluster.components import APISERVER, CONTROLLER_MANAGER
 from tests.cluster.processes import Process, Processes
 
@@ -40,6 +38,8 @@ IMAGES = 36  # of each node, which makes it 10 KiB
 WRITERS = 8
 SYNC_WITHIN_S = 120.0
 SETTLED_S = 0.5  # until memory is looked at
+LATER_S = 20.0  # until it is looked at again: Go gives back late what it needed to sync
+MANY = 10_000  # objects, of which a sync takes seconds
 
 
 class CacheError(Exception):
@@ -51,13 +51,19 @@ class Plan:
     """How much is measured."""
 
     sizes: tuple[tuple[str, int], ...]  # kind and how many of it
-    rounds: int
-    events: int
+    rounds: int  # pairs of syncs
+    rounds_of_many: int  # of more than MANY objects
+    bursts: int
+    events: int  # of each burst
     rate: float  # of events, a second
 
+    def rounds_of(self, count: int) -> int:
+        """Pairs of syncs of so many objects."""
+        return self.rounds_of_many if count > MANY else self.rounds
 
-WHOLE = Plan((("nodes", 1_000), ("nodes", 5_000), ("nodes", 20_000), ("pods", 50_000)), rounds=7, events=2_000, rate=200.0)
-SHORT = Plan((("nodes", 1_000), ("pods", 2_000)), rounds=3, events=400, rate=200.0)
+
+WHOLE = Plan((("nodes", 1_000), ("nodes", 5_000), ("nodes", 20_000), ("pods", 50_000)), 7, 3, bursts=7, events=200, rate=200.0)
+SHORT = attrs.evolve(WHOLE, sizes=(("nodes", 1_000), ("pods", 2_000)), rounds=3)
 
 
 @attrs.frozen
@@ -78,12 +84,17 @@ class Follower:
     name: str  # of its log
     process: Process
 
+    def processor_s(self) -> float:
+        """Its processor time by its own clock, which is exact where /proc counts in ticks; it has no children."""
+        return time.clock_gettime((~self.process.pid << 3) | 2)  # MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED)
+
 
 class Caches:
     """The two programs, started in a cluster."""
 
-    def __init__(self, cluster: Cluster, folder: Path) -> None:
+    def __init__(self, cluster: Cluster, folder: Path, each: int) -> None:
         self._cluster = cluster
+        self._each = each  # of how many changes they tell
         self._processes = Processes(folder)
         self._kubeconfig = folder / "kubeconfig"
         self._started = 0
@@ -92,8 +103,8 @@ class Caches:
     @contextmanager
     def synced(self, name: str, kind: str) -> Iterator[tuple[Follower, Sync]]:
         """The cache *name* of *kind*, once it has everything."""
-        own = [sys.executable, "-m", "tests.bench.follower", str(self._kubeconfig), kind]
-        peer = [str(peers.peer_program()), f"-kubeconfig={self._kubeconfig}", f"-follow={kind}"]
+        own = [sys.executable, "-m", "tests.bench.follower", str(self._kubeconfig), kind, str(self._each)]
+        peer = [str(peers.peer_program()), f"-kubeconfig={self._kubeconfig}", f"-follow={kind}", f"-each={self._each}"]
         command = self._cluster.namespace.command(own if name == GATEHOUSE.name else peer)
         self._started += 1
         log = f"{name}-{self._started}"  # of its own: what an earlier one said is not this one's word
@@ -103,16 +114,15 @@ class Caches:
             said = self._wait(log, process, "synced", lambda value: True)
             server_s = self._server_s() - server_s
             time.sleep(SETTLED_S)
-            usage = Usage.of(process.pid)
-            held = proportional_mib(process.pid)
-            sync = Sync(said["synced"], said["processor"], server_s, usage.resident_mib, held)
+            sync = Sync(said["synced"], said["processor"], server_s, *_memory(process))
             yield Follower(log, process), sync
         finally:
             self._processes.stop(log)
 
-    def wait_until_heard(self, follower: Follower, count: int) -> None:
-        """Return once it has heard of *count* changes. Raises CacheError."""
-        self._wait(follower.name, follower.process, "heard", lambda value: value >= count)
+    def heard(self, follower: Follower, count: int) -> tuple[float, float]:
+        """Wait until it has heard of *count* changes: the time of day then, its processor time. Any thread; CacheError."""
+        at_s = self._wait(follower.name, follower.process, "heard", lambda value: value >= count)["at"]
+        return at_s, follower.processor_s()
 
     def _server_s(self) -> float:
         server = self._cluster.processes.get(APISERVER)
@@ -121,7 +131,7 @@ class Caches:
     def _wait(self, name: str, process: Process, key: str, enough: Callable[[float], bool]) -> dict[str, float]:
         end_s = time.monotonic() + SYNC_WITHIN_S
         while process.alive() and time.monotonic() < end_s:
-            for line in reversed(self._processes.log_tail(name, lines=50).splitlines()):
+            for line in self._processes.log_tail(name, lines=50).splitlines():
                 said: dict[str, float] = json.loads(line) if line.startswith("{") and line.endswith("}") else {}
                 if key in said and enough(said[key]):
                     return said
@@ -136,81 +146,102 @@ def measure(plan: Plan, folder: Path) -> report.Json:
     with Cluster(Settings(f"bench-{os.getpid()}")) as cluster, cluster.api() as admin:
         create_namespace(admin, objects.NAMESPACE)
         cluster.stop(CONTROLLER_MANAGER)  # it would write to every object, and delete pods of nodes that are not there
-        caches, there = Caches(cluster, folder), {"nodes": 0, "pods": 0}
+        caches, there = Caches(cluster, folder, plan.events), {"nodes": 0, "pods": 0}
         for kind, count in plan.sizes:
             size = _create(admin, kind, there[kind], count)
             there[kind] = count
             found.append(_row(admin, caches, plan, kind, count) | {"bytes": size})
-    return {"rounds": plan.rounds, "results": found}
+    fixed = {"rounds": plan.rounds, "bursts": plan.bursts, "burst": plan.events, "later_s": LATER_S}
+    return fixed | {"results": found}
 
 
 def _row(admin: Api, caches: Caches, plan: Plan, kind: str, count: int) -> Json:
     samples: dict[str, list[Sync]] = {GATEHOUSE.name: [], REFERENCE: []}
-    for number in range(plan.rounds):
+    rounds = plan.rounds_of(count)
+    for number in range(rounds):
         for name, runs in samples.items():
             with caches.synced(name, kind) as (_, sync):
                 runs.append(sync)
         last = ", ".join(f"{name} {runs[-1].sync_s:.2f} s {runs[-1].resident_mib:.0f} MiB" for name, runs in samples.items())
-        _say(f"{count} {kind}: round {number + 1} of {plan.rounds}: {last}")
-    events, rate = _follow(admin, caches, plan, kind, count)
-    _say(
-        f"{count} {kind}: {rate:.0f} writes a second: "
-        + ", ".join(f"{name} {one['event_us']:.0f} us, {one['behind_s']:.2f} s behind" for name, one in events.items())
-    )
+        _say(f"{count} {kind}: round {number + 1} of {rounds}: {last}")
+    followed, rate = _follow(admin, caches, plan, kind, count)
     figures = [field.name for field in attrs.fields(Sync)]
-    medians = {
-        name: {figure: median(getattr(run, figure) for run in runs) for figure in figures} for name, runs in samples.items()
+    read: dict[str, dict[str, list[float]]] = {
+        name: {figure: [getattr(run, figure) for run in runs] for figure in figures} | followed[name]
+        for name, runs in samples.items()
     }
-    ratios = {
-        figure: median(
-            getattr(own, figure) / max(getattr(other, figure), 1e-9)
-            for own, other in zip(samples[GATEHOUSE.name], samples[REFERENCE], strict=True)
-        )
-        for figure in figures
-    }
-    ratios["event_us"] = events[GATEHOUSE.name]["event_us"] / max(events[REFERENCE]["event_us"], 1e-9)
+    medians = {name: _rounded({figure: median(values) for figure, values in one.items()}) for name, one in read.items()}
+    last = ", ".join(f"{name} {one['event_us']:.0f} us, {one['behind_s']:.3f} s behind" for name, one in medians.items())
+    _say(f"{count} {kind}: {rate:.0f} writes a second: {last}")
     return {
         "kind": kind,
         "objects": count,
+        "rounds": rounds,
         "writes_per_s": round(rate, 1),
-        "caches": {name: _rounded(medians[name] | events[name]) for name in samples},
-        "ratios": _rounded(ratios),
+        "caches": medians,
+        "ratios": _ratios(read[GATEHOUSE.name], read[REFERENCE]),
     }
 
 
-def _follow(admin: Api, caches: Caches, plan: Plan, kind: str, count: int) -> tuple[dict[str, dict[str, float]], float]:
-    """Both follow the same writes: processor time per event and how far each was behind at the end; writes a second.
+def _ratios(own: dict[str, list[float]], other: dict[str, list[float]]) -> Json:
+    """Medians of the ratios of neighbours; of differences in time that may be nothing there is none."""
+    found = {}
+    for figure in own.keys() - {"behind_s"}:
+        found[figure] = median(mine / max(his, 1e-9) for mine, his in zip(own[figure], other[figure], strict=True))
+    return _rounded(dict(sorted(found.items())))
+
+
+def _follow(admin: Api, caches: Caches, plan: Plan, kind: str, count: int) -> tuple[dict[str, dict[str, list[float]]], float]:
+    """Both follow the same bursts: what they hold before, processor time per event and how far each is behind; writes a second.
 
     The API server, which shares the processors with both and the writers, may take fewer a second than the plan wants.
     """
-    with caches.synced(GATEHOUSE.name, kind) as (own, _), caches.synced(REFERENCE, kind) as (peer, _):
+    with (
+        caches.synced(GATEHOUSE.name, kind) as (own, _),
+        caches.synced(REFERENCE, kind) as (peer, _),
+        ThreadPoolExecutor(2, "bench/heard") as waiting,
+    ):
         running = {GATEHOUSE.name: own, REFERENCE: peer}
-        before = {name: Usage.of(one.process.pid).processor_s for name, one in running.items()}
-        begin_s = time.monotonic()
-        _write(admin, kind, count, plan)
-        last_s = time.monotonic()
-        found = {}
+        time.sleep(LATER_S)
+        found: dict[str, dict[str, list[float]]] = {}
         for name, one in running.items():
-            caches.wait_until_heard(one, plan.events)
-            spent_s = Usage.of(one.process.pid).processor_s - before[name]
-            found[name] = {
-                "event_us": spent_s / plan.events * 1e6,
-                "per_core_s": plan.events / max(spent_s, 1e-9),  # what it could follow, whatever the API server writes here
-                "behind_s": time.monotonic() - last_s,
-            }
-        return found, plan.events / (last_s - begin_s)
+            resident, proportional = _memory(one.process)
+            found[name] = {"later_resident_mib": [resident], "later_proportional_mib": [proportional]}
+            found[name] |= {"event_us": [], "behind_s": []}
+        before = {name: one.processor_s() for name, one in running.items()}
+        rates = []
+        for burst in range(plan.bursts):
+            told = {name: waiting.submit(caches.heard, one, (burst + 1) * plan.events) for name, one in running.items()}
+            begin_s = time.time()
+            last_s = _write(admin, kind, count, plan, burst * plan.events)
+            rates.append(plan.events / (last_s - begin_s))
+            for name, answer in told.items():
+                heard_s, spent_s = answer.result()
+                found[name]["event_us"].append((spent_s - before[name]) / plan.events * 1e6)
+                found[name]["behind_s"].append(max(0.0, heard_s - last_s))  # it may hear before the writer has its answer
+                before[name] = spent_s
+        return found, median(rates)
 
 
-def _write(admin: Api, kind: str, count: int, plan: Plan) -> None:
-    """So many changes at the plan's rate, or as fast as the API server takes them."""
+def _memory(process: Process) -> tuple[float, float]:
+    """Resident and proportional, MiB."""
+    return Usage.of(process.pid).resident_mib, proportional_mib(process.pid)
+
+
+def _write(admin: Api, kind: str, count: int, plan: Plan, first: int) -> float:
+    """A burst, from the change *first* on, at the plan's rate or as fast as the API server can: when the last was answered."""
     begin_s = time.monotonic()
+    answered_s: list[float] = []
 
     def write(number: int) -> None:
-        time.sleep(max(0.0, begin_s + number / plan.rate - time.monotonic()))
+        time.sleep(max(0.0, begin_s + (number - first) / plan.rate - time.monotonic()))
         value = "false" if number // count % 2 == 0 else "true"
-        admin.patch(_path(kind, number % count), {"metadata": {"annotations": {objects.VOTE: value, "written": str(number)}}})
+        written = f"{count}-{number}"  # another one than in an earlier row: what changes nothing is no event
+        admin.patch(_path(kind, number % count), {"metadata": {"annotations": {objects.VOTE: value, "written": written}}})
+        answered_s.append(time.time())
 
-    _all(write, range(plan.events))
+    _all(write, range(first, first + plan.events))
+    return max(answered_s)
 
 
 def _create(admin: Api, kind: str, there: int, count: int) -> float:
@@ -267,37 +298,21 @@ def _size(text: str) -> tuple[str, int]:
     return kind, int(count)
 
 
-def _say(message: str) -> None:
-    print(f"bench-cache: {message}", file=sys.stderr, flush=True)
+def _plan(short: bool, only: Sequence[tuple[str, int]]) -> Plan:
+    plan = SHORT if short else WHOLE
+    return attrs.evolve(plan, sizes=tuple(only)) if only else plan
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure; the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.caches", description="Watch caches beside client-go's.")
-    parser.add_argument("--short", action="store_true", help="few objects: a glance, no figures to keep")
-    parser.add_argument("--only", metavar="KIND=COUNT", type=_size, action="append", help="so many nodes or pods, nothing else")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was measured")
-    parser.add_argument("--write", action="store_true", help="write docs/performance.json and render the pages from it")
-    options = parser.parse_args(arguments)
-    if options.write and (options.short or options.only):
-        parser.error("--write is for the whole benchmark: without --short and --only")
-    plan = SHORT if options.short else WHOLE
-    plan = attrs.evolve(plan, sizes=tuple(options.only)) if options.only else plan
-    machine = report.machine()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: the cluster is taken down
-    try:
-        with tempfile.TemporaryDirectory(prefix="gatehouse-bench-") as name:
-            section = results.stamped(measure(plan, Path(name)), machine)
-    except (CacheError, BuildError, ClusterError, KeyboardInterrupt) as error:
-        _say(str(error) or "stopped")
-        return 1
-    print("\n".join(page.caches(section)))
-    if options.json:
-        options.json.write_text(json.dumps(section, indent=1) + "\n")
-    if options.write:
-        results.write("caches", section)
-        page.render()
-    return 0
+BENCHMARK = Benchmark(
+    section="caches",
+    program="bench-cache",
+    what="Watch caches beside client-go's.",
+    measure=lambda short, only, folder: measure(_plan(short, only), folder),
+    chapter=page.caches,
+    failures=(CacheError,),
+    part=Part("KIND=COUNT", "so many nodes or pods, nothing else", _size),
+)
+_say, main = BENCHMARK.say, BENCHMARK.main
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 import attrs
 import trustme
 
-from tests.bench import peers, reviews
+from tests.bench import peers, reviews, versions
 from tests.cluster.processes import Process, Processes
 
 ROOT = Path(__file__).parents[2]
@@ -87,6 +87,12 @@ class Contender:
     crowds: bool = False  # whether it is asked by other numbers of callers, too
 
 
+# Cases whose answer is a patch, where a peer may write its operations by hand.
+_PATCHED = frozenset(
+    {"inject-4k", "inject-11k", "inject-60k", "inject-worst", "node-20k", "endpoints-20", "slice-100", "endpoints-1000"}
+)
+
+
 def _peer(place: Place, patches: str) -> list[str]:
     files = [f"-local={place.cluster}", f"-rules={place.rules}", f"-cert-dir={place.folder}"]
     return [str(peers.peer_program()), *files, f"-patches={patches}"]
@@ -108,42 +114,50 @@ GATEHOUSE = Contender(
 )
 BARE = Contender(
     "bare",
-    "cheroot 11.1.2 as it comes, reads the body, constant answer",
+    f"cheroot{versions.of('cheroot')} as it comes, reads the body, constant answer",
     lambda place: [sys.executable, "-m", "tests.bench.bare", str(place.certificate), str(place.key)],
     decides=False,
     cases=frozenset({"small-3k", "inject-11k", "endpoints-1000"}),
 )
 PEER = Contender(
     "controller-runtime",
-    "controller-runtime 0.25.2 with the same rules, as its documentation has it (tests/bench/peer)",
+    f"controller-runtime{versions.of('sigs.k8s.io/controller-runtime')} with the same rules, "
+    "as its documentation has it (tests/bench/peer)",
     lambda place: _peer(place, "compared"),
     crowds=True,
 )
+BY_HAND = Contender(
+    "controller-runtime, own patches",
+    "the same, but it writes the operations of its patches by hand (admission.Patched)",
+    lambda place: _peer(place, "own"),
+    cases=_PATCHED,
+)
 PEERS = (
     PEER,
+    BY_HAND,
     Contender(
-        "controller-runtime, own patches",
-        "the same, but it writes the operations of its patches by hand",
-        lambda place: _peer(place, "own"),
-        cases=frozenset({"node-20k", "inject-11k", "endpoints-20", "slice-100", "endpoints-1000"}),
+        "controller-runtime, own patches, GOGC=400",
+        "the same, and Go collects a quarter as often (GOGC=400 GOMEMLIMIT=200MiB); the rows above have Go's defaults",
+        lambda place: ["env", "GOGC=400", "GOMEMLIMIT=200MiB", *_peer(place, "own")],
+        cases=frozenset({"inject-11k", "node-20k", "endpoints-20"}),
     ),
 )
 # On other servers in Python: what a sidecar costs there, and what HTTP does.
 PYTHON_PEERS = (
     Contender(
         "flask, gunicorn",
-        "Flask 3.1 on gunicorn's threads, jsonpatch",
+        f"Flask{versions.of('flask')} on gunicorn{versions.of('gunicorn')}'s threads, jsonpatch",
         lambda place: _python("tests.bench.flask_peer", place),
         cases=frozenset({"small-3k", "inject-11k"}),
     ),
     Contender(
         "kopf",
-        "kopf 1.45's admission server",
+        f"kopf{versions.of('kopf')}'s admission server",
         lambda place: _python("tests.bench.kopf_peer", place),
         cases=frozenset({"small-3k", "inject-11k"}),
     ),
 )
-CONTENDERS = (GATEHOUSE, PEER, *PEERS[1:], BARE, *PYTHON_PEERS)
+CONTENDERS = (GATEHOUSE, *PEERS, BARE, *PYTHON_PEERS)
 # What the others are put in relation to.
 REFERENCE = PEER.name
 

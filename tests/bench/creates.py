@@ -1,19 +1,16 @@
 """Pod creates at a real API server, without a webhook, with Gatehouse and with the peer: `python -m tests.bench.creates`.
 
 In one scene both inject the same sidecar, in the other they give fixed addresses of the same pool. They are registered in the
-same words, one at a time; the three take turns. Four minutes, --short one. Needs root and Go. Exit codes: 0 measured,
-1 something failed, 2 wrong use.
+same words, one at a time; the three take turns, and are compared round by round. Three minutes, --short one. Needs root and Go.
+Exit codes: 0 measured, 1 something failed, 2 wrong use.
 """
 
 from __future__ import annotations
 
-import argparse
 import base64
 import json
 import os
-import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -33,12 +30,11 @@ from tests.apiserver.gatehouse import ADMISSION_ONLY, Gatehouse
 from tests.apiserver.registration import Registration
 from tests.apiserver.waiting import wait_for
 from tests.apiserver.workloads import delete_pods, pods_path
-from tests.bench import objects, page, peers, report, results
+from tests.bench import objects, page, peers, report, targets
+from tests.bench.command import Benchmark
 from tests.bench.contenders import GATEHOUSE, PEER, ROOT
 from tests.bench.usage import Usage
 from tests.cluster import Api, Cluster, Json, Settings
-from tests.cluster.binaries import BuildError
-from tests.cluster.cluster import ClusterError
 from tests.cluster.components import CONTROLLER_MANAGER
 from tests.cluster.kinds import apply
 from tests.cluster.processes import Process, Processes
@@ -48,6 +44,7 @@ NONE = "none"
 VARIABLES = 15  # of a pod's environment, which make its review 4 KiB
 CALLERS = 8
 WITHIN_S = 30.0
+WHOLE, SHORT = (7, 400), (2, 200)  # rounds, and creates of each
 RESERVATIONS_PATH = "/apis/gatehouse.dev/v1alpha1/addressreservations"
 
 
@@ -120,14 +117,13 @@ def measure(rounds: int, count: int, folder: Path) -> report.Json:
         for scene in SCENES:
             place = folder / scene.name
             place.mkdir()
-            scenes.append(
-                {"name": scene.name, "what": scene.what, "results": _medians(cluster, admin, scene, rounds, count, place)}
-            )
+            runs = _rounds(cluster, admin, scene, rounds, count, place)
+            scenes.append({"name": scene.name, "what": scene.what, "results": _medians(runs), "pairs": _pairs(runs)})
     fixed = {"kubernetes": version, "callers": CALLERS, "rounds": rounds, "count": count}
     return fixed | {"bytes": len(json.dumps(_pod({}), separators=(",", ":"))), "scenes": scenes}
 
 
-def _medians(cluster: Cluster, admin: Api, scene: Scene, rounds: int, count: int, folder: Path) -> Json:
+def _rounds(cluster: Cluster, admin: Api, scene: Scene, rounds: int, count: int, folder: Path) -> dict[str, list[Run]]:
     with _gatehouse(cluster, folder, scene) as own, _peer(cluster, folder, own.registration) as peer:
         webhooks = {NONE: None, GATEHOUSE.name: own, PEER.name: peer}
         runs: dict[str, list[Run]] = {name: [] for name in webhooks}
@@ -136,11 +132,34 @@ def _medians(cluster: Cluster, admin: Api, scene: Scene, rounds: int, count: int
                 runs[name].append(_run(admin, scene, webhook, count))
             last = ", ".join(f"{name} {one[-1].rate:.0f}/s p99 {one[-1].p99_ms:.1f} ms" for name, one in runs.items())
             _say(f"{scene.name}: round {number + 1} of {rounds}: {last}")
+    return runs
+
+
+def _medians(runs: Mapping[str, Sequence[Run]]) -> Json:
     figures = [field.name for field in attrs.fields(Run)]
     return {
-        name: {figure: float(f"{median(getattr(run, figure) for run in all_of):.4g}") for figure in figures}
+        name: {figure: _short(median(getattr(run, figure) for run in all_of)) for figure in figures}
         for name, all_of in runs.items()
     }
+
+
+def _pairs(runs: Mapping[str, Sequence[Run]]) -> Json:
+    """Of each webhook, beside the run without one of the same round: medians of ratios, and of p99 beyond its factor."""
+    found: Json = {}
+    for name, all_of in runs.items():
+        if name != NONE:
+            pairs = [*zip(all_of, runs[NONE], strict=True)]
+            found[name] = {
+                figure: _short(median(getattr(run, figure) / getattr(without, figure) for run, without in pairs))
+                for figure in ("rate", "p50_ms", "p99_ms")
+            }
+            beyond = median(run.p99_ms - targets.CREATE_FACTOR * without.p99_ms for run, without in pairs)
+            found[name]["p99_beyond_ms"] = _short(beyond)
+    return found
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
 
 
 @contextmanager
@@ -232,35 +251,15 @@ def _pod(labels: Mapping[str, str]) -> Json:
     return body
 
 
-def _say(message: str) -> None:
-    print(f"bench-creates: {message}", file=sys.stderr, flush=True)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure; the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.creates", description="Pod creates at a real API server.")
-    parser.add_argument("--short", action="store_true", help="fewer rounds: a glance, no figures to keep")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was measured")
-    parser.add_argument("--write", action="store_true", help="write docs/performance.json and render the pages from it")
-    options = parser.parse_args(arguments)
-    if options.write and options.short:
-        parser.error("--write is for the whole benchmark: without --short")
-    machine = report.machine()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: the cluster is taken down
-    try:
-        with tempfile.TemporaryDirectory(prefix="gatehouse-bench-") as name:
-            measured = measure(2 if options.short else 9, 200 if options.short else 500, Path(name))
-    except (AssertionError, BuildError, ClusterError, KeyboardInterrupt) as error:
-        _say(str(error) or "stopped")
-        return 1
-    section = results.stamped(measured, machine)
-    print("\n".join(page.creates(section)))
-    if options.json:
-        options.json.write_text(json.dumps(section, indent=1) + "\n")
-    if options.write:
-        results.write("creates", section)
-        page.render()
-    return 0
+BENCHMARK = Benchmark(
+    section="creates",
+    program="bench-creates",
+    what="Pod creates at a real API server.",
+    measure=lambda short, _, folder: measure(*(SHORT if short else WHOLE), folder),
+    chapter=page.creates,
+    failures=(AssertionError,),
+)
+_say, main = BENCHMARK.say, BENCHMARK.main
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Gatehouse's own cache of one kind and nothing else: `python -m tests.bench.follower KUBECONFIG nodes|pods`.
+"""Gatehouse's own cache of one kind and nothing else: `python -m tests.bench.follower KUBECONFIG nodes|pods EACH`.
 
 It says on standard output, a JSON line each, when it has everything ({"synced": seconds, "processor": seconds}, both since its
-first request), and each 100 ms how many changes it has heard of since ({"heard": n}). Serves until killed.
+first request), and then at once of each further EACH changes that it has heard of ({"heard": n, "at": time of day, seconds}).
+Serves until killed.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from webhook.clock import SystemClock
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry
 
-TICK_S = 0.1
-
 
 class _Ear:
-    def __init__(self) -> None:
-        self.heard = 0
+    def __init__(self, each: int) -> None:
+        self._each, self._heard = each, 0
 
     def hear(self, change: Change[Any]) -> None:
-        """Count; the informer's thread."""
+        """Count, and tell; the informer's thread."""
         if not isinstance(change, Addition):
-            self.heard += 1
+            self._heard += 1
+            if self._heard % self._each == 0:
+                _say(heard=self._heard, at=time.time())
 
 
-def main(kubeconfig: str, kind: str) -> None:
+def main(kubeconfig: str, kind: str, each: str) -> None:
     """Follow until killed."""
     clock, telemetry, over = SystemClock(), Telemetry(), threading.Event()
     client = RestClient.from_kubeconfig(kubeconfig, telemetry, clock)
@@ -45,17 +46,12 @@ def main(kubeconfig: str, kind: str) -> None:
         over.set()
 
     informer = Informer(resource, client, telemetry, clock, die)
-    ear = _Ear()
-    informer.add_handler(ear.hear)
+    informer.add_handler(_Ear(int(each)).hear)
     begin_s, begin_processor_s = time.monotonic(), time.process_time()
     informer.start()
     informer.synced_event.wait()
     _say(synced=time.monotonic() - begin_s, processor=time.process_time() - begin_processor_s)
-    told = 0
-    while not over.wait(TICK_S):
-        if ear.heard != told:
-            told = ear.heard
-            _say(heard=told)
+    over.wait()
     sys.exit("; ".join(died))
 
 

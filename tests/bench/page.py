@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench import results, targets
-from tests.bench.contenders import GATEHOUSE, REFERENCE
+from tests.bench.contenders import BY_HAND, GATEHOUSE, REFERENCE
 from tests.bench.picture import picture
+from tests.bench.reviews import WORDS
 from tests.bench.targets import PROCESSOR, Verdict
 
 Json = dict[str, Any]
@@ -22,16 +23,8 @@ Json = dict[str, Any]
 ROOT = Path(__file__).parents[2]
 README, PAGE, PICTURE = ROOT / "README.md", ROOT / "docs" / "performance.md", ROOT / "docs" / "pictures" / "performance.svg"
 BEGIN, END = "<!-- performance: made by `make performance` -->\n", "<!-- performance: end -->\n"
-_SHOWN = {  # the README's rows, and what each is in a reader's words
-    "small-3k": "3 KiB, nothing to do",
-    "inject-4k": "pod of 4 KiB gets a sidecar",
-    "inject-11k": "pod of 11 KiB gets a sidecar",
-    "inject-60k": "pod of 60 KiB gets a sidecar",
-    "validate-11k": "pod of 11 KiB held to limits",
-    "node-20k": "node of 20 KiB keeps its pods",
-    "endpoints-20": "Endpoints, 20 addresses",
-    "endpoints-1000": "Endpoints, 1,000 addresses",
-}
+# The README's rows.
+_SHOWN = ("small-3k", "inject-4k", "inject-11k", "inject-60k", "validate-11k", "node-20k", "endpoints-20", "endpoints-1000")
 
 
 def rendered(document: Json, readme: str) -> dict[Path, str]:
@@ -64,26 +57,53 @@ def _short(document: Json) -> Iterator[str]:
     rows = _rows(section)
     yield "![processor time per admission beside controller-runtime](docs/pictures/performance.svg)"
     yield ""
+    yield _conclusion(rows)
+    yield ""
     yield f"Beside a webhook with the same rules on {REFERENCE} (Go, [tests/bench/peer](tests/bench/peer)), 4 callers:"
     yield ""
-    yield from _table("review", "processor ms", "of the peer's", "p99 ms", "of the peer's")
-    for case, words in _SHOWN.items():
+    yield from _table("review", "processor ms", "of the peer's", "of hand-written patches", "p99 ms", "of the peer's")
+    for case in _SHOWN:
         if (row := rows.get((case, 4, GATEHOUSE.name))) and REFERENCE in row["ratios"]:
             ratios, medians = row["ratios"][REFERENCE], row["medians"]
+            by_hand = row["ratios"].get(BY_HAND.name)
+            second, apart = (f"{found:.2f}×" if found else "–" for found in (by_hand and by_hand[PROCESSOR], ratios["p99_us"]))
             yield (
-                f"| {words} | {medians[PROCESSOR] / 1000:.3g} | {ratios[PROCESSOR]:.2f}× | {medians['p99_us'] / 1000:.3g} | "
-                f"{ratios['p99_us']:.2f}× |"
+                f"| {WORDS[case]} | {_ms(medians[PROCESSOR])} | {ratios[PROCESSOR]:.2f}× | {second} | "
+                f"{_ms(medians['p99_us'])} | {apart} |"
             )
     yield ""
     found = targets.verdicts(document)
+    if missed := [one for one in found if not one.met]:
+        yield "Missed: " + "; ".join(f"{one.what}: {one.value:.3g} {one.unit}, target {one.limit:.4g}" for one in missed) + "."
+        yield ""
     yield (
         f"{sum(one.met for one in found)} of {len(found)} targets are met; what is not, everything else that was measured, and "
         "how: [docs/performance.md](docs/performance.md). " + _where(section)
     )
 
 
+def _conclusion(rows: dict[tuple[str, int, str], Json]) -> str:
+    own = [row["ratios"] for case in _SHOWN if (row := rows.get((case, 4, GATEHOUSE.name)))]
+    processor = [ratios[REFERENCE][PROCESSOR] for ratios in own if REFERENCE in ratios]
+    by_hand = [ratios[BY_HAND.name][PROCESSOR] for ratios in own if BY_HAND.name in ratios]
+    memory = [ratios[REFERENCE]["resident_mib"] for ratios in own if REFERENCE in ratios]
+    if not processor:
+        return "Nothing was measured beside the peer."
+    second = f" ({_span(by_hand)} where its patches are written by hand)" if by_hand else ""
+    return (
+        f"A review takes {_span(processor)} of the processor time of the same webhook in Go{second}, "
+        f"and {_span(memory)} of its resident memory."
+    )
+
+
+def _span(values: Sequence[float]) -> str:
+    return f"{min(values):.2f}–{max(values):.2f}×"
+
+
 def _page(document: Json) -> Iterator[str]:
     yield "# What an admission costs"
+    yield ""
+    yield from _prose(_conclusion(_rows(document["admissions"])))
     yield ""
     yield from _prose(
         "This page is made from [performance.json](performance.json) by `make performance`. What profiles showed, what was "
@@ -96,6 +116,8 @@ def _page(document: Json) -> Iterator[str]:
     yield ""
     yield from _table("what", "target", "measured", "")
     yield from map(_target, targets.verdicts(document))
+    for what, value in targets.untargeted(document["admissions"]):
+        yield f"| {what} | no target set | {value:.3g} × | |"
     for name, part in (("admissions", _admissions), ("creates", creates), ("caches", caches)):
         if name in document:
             yield ""
@@ -113,17 +135,24 @@ def _admissions(section: Json) -> Iterator[str]:
     yield from _prose(_where(section))
     yield ""
     yield from _prose(
-        f"Every server runs all the time; they are asked in turn, {section['rounds']} runs of {section['seconds']:g} s each, "
-        "as kube-apiserver asks: HTTP/1.1, kept TLS connections, an unrestricted pool. A ratio is the median of the ratios of "
-        "neighbouring runs. Processor time is user and system time of the server and its descendants; × is the ratio to "
-        f"{REFERENCE}. Before anything is timed the answers are compared: what they make of the object must be the same. "
+        f"Every server runs all the time; they are asked in turn and back, {section['rounds']} runs of "
+        f"{section['seconds']:g} s each, as kube-apiserver asks: HTTP/1.1, kept TLS connections, an unrestricted pool. "
+        "Sixteen reviews about different objects are sent in turn. A ratio is the median of the ratios of runs of the same "
+        "round. Times are milliseconds; a p99 of fewer than 200 admissions is left out. Processor time is user and system time "
+        f"of the server and its descendants; × is the ratio to {REFERENCE}, × by hand that to the same with hand-written "
+        "patches. Before anything is timed the answers are compared: what they make of the object must be the same. "
         "`/pod-ip` writes to an API server: `make bench-creates` compares it."
     )
     yield ""
     for name, what in section["contenders"].items():
         yield f"- **{name}**: {what}"
     yield ""
-    figures = ("processor µs", "×", "p50 µs", "×", "p99 µs", "×", "max µs", "per s", "×", "RSS MiB", "PSS MiB")
+    yield from _prose(
+        f"What {REFERENCE} runs is [pods.go](../tests/bench/peer/pods.go), [edge.go](../tests/bench/peer/edge.go) and "
+        f"[main.go](../tests/bench/peer/main.go). {_memory(section)}"
+    )
+    yield ""
+    figures = ("processor", "×", "× by hand", "p50", "×", "p99", "×", "max", "per s", "×", "RSS MiB", "×", "PSS MiB")
     yield from _table("case", "KiB", "callers", "server", *figures)
     last = None
     for row in section["results"]:
@@ -132,16 +161,19 @@ def _admissions(section: Json) -> Iterator[str]:
 
 
 def _cells(row: Json, first: bool) -> Iterator[str]:
-    yield from (row["case"], f"{row['bytes'] / 1024:.1f}", str(row["callers"])) if first else ("", "", "")
+    yield from (WORDS[row["case"]], f"{row['bytes'] / 1024:.1f}", str(row["callers"])) if first else ("", "", "")
     medians, ratios = row["medians"], row["ratios"].get(REFERENCE)
     yield row["contender"]
     for figure in (PROCESSOR, "p50_us", "p99_us"):
-        yield f"{medians[figure]:.0f}"
+        yield _ms(medians[figure])
         yield _ratio(ratios, figure)
-    yield f"{medians['max_us']:.0f}"
+        if figure == PROCESSOR:
+            yield _ratio(row["ratios"].get(BY_HAND.name), figure)
+    yield _ms(medians["max_us"])
     yield f"{medians['rps']:.0f}"
     yield _ratio(ratios, "rps")
     yield f"{medians['resident_mib']:.0f}"
+    yield _ratio(ratios, "resident_mib")
     yield f"{medians['proportional_mib']:.0f}"
 
 
@@ -154,16 +186,24 @@ def creates(section: Json) -> Iterator[str]:
     yield from _prose(
         f"{section['callers']} callers create pods of {section['bytes'] / 1024:.0f} KiB at Kubernetes {section['kubernetes']}, "
         f"in turn without a webhook, with Gatehouse and with {REFERENCE}. "
-        f"Medians of {section['rounds']} rounds of {section['count']} creates."
+        f"Medians of {section['rounds']} rounds of {section['count']} creates; × is the median of the ratios to the run "
+        "without a webhook of the same round. The callers are threads of one Python process, whose own time is in every figure."
     )
     for scene in section["scenes"]:
         yield ""
         yield from _prose(f"**{scene['name']}**: {scene['what']}.")
         yield ""
-        yield from _table("webhook", "creates per s", "p50 ms", "p99 ms", "processor µs of the webhook per create")
+        yield from _table(
+            "webhook", "creates per s", "×", "p50 ms", "×", "p99 ms", "×", "processor µs of the webhook per create"
+        )
         for name, row in scene["results"].items():
             spent = f"{row['processor_us']:.0f}" if row["processor_us"] else ""
-            yield f"| {name} | {row['rate']:.0f} | {row['p50_ms']:.1f} | {row['p99_ms']:.1f} | {spent} |"
+            pairs = scene["pairs"].get(name)
+            cells = [
+                *(name, f"{row['rate']:.0f}", _ratio(pairs, "rate"), f"{row['p50_ms']:.1f}", _ratio(pairs, "p50_ms")),
+                *(f"{row['p99_ms']:.1f}", _ratio(pairs, "p99_ms"), spent),
+            ]
+            yield "| " + " | ".join(cells) + " |"
 
 
 def caches(section: Json) -> Iterator[str]:
@@ -174,9 +214,12 @@ def caches(section: Json) -> Iterator[str]:
     yield ""
     yield from _prose(
         "A process that only follows one kind, ours and one on controller-runtime (typed objects, Protobuf, a transform that "
-        "drops what no rule reads), from its first request until it has everything. Medians of "
-        f"{section['rounds']} rounds. Then changes are written while both follow. "
-        "Behind: from the last answered write until it is heard of."
+        "keeps the fields that ours keeps), from its first request until it has everything. They are started in pairs, as "
+        "often as the last column says; a figure is a median, a ratio the median of the ratios of pairs. Memory is looked at "
+        f"0.5 s after, and in one further pair {section['later_s']:g} s after (later), when Go has given back what it needed "
+        "to sync: the target takes whichever ratio favours the peer. Then "
+        f"{section['bursts']} bursts of {section['burst']} changes are written while both of that pair follow, and the figures "
+        "are medians over bursts. Behind: from the last answered write until it is heard of; 0 when that is before the answer."
     )
     yield ""
     figures = (
@@ -185,12 +228,16 @@ def caches(section: Json) -> Iterator[str]:
         "RSS MiB",
         "×",
         "PSS MiB",
+        "later: RSS MiB",
+        "×",
+        "PSS MiB",
         "processor s to sync",
         "of the API server s",
         "writes per s",
         "µs per event",
         "×",
         "behind s",
+        "rounds",
     )
     yield from _table("objects", "KiB each", "cache", *figures)
     for row in section["results"]:
@@ -200,8 +247,11 @@ def caches(section: Json) -> Iterator[str]:
             cells = [
                 *(*what, name, f"{own['sync_s']:.2f}", _ratio(ratios, "sync_s")),
                 *(f"{own['resident_mib']:.0f}", _ratio(ratios, "resident_mib"), f"{own['proportional_mib']:.0f}"),
+                *(f"{own['later_resident_mib']:.0f}", _ratio(ratios, "later_resident_mib")),
+                f"{own['later_proportional_mib']:.0f}",
                 *(f"{own['processor_s']:.2f}", f"{own['server_s']:.2f}", f"{row['writes_per_s']:.0f}" if ratios else ""),
-                *(f"{own['event_us']:.0f}", _ratio(ratios, "event_us"), f"{own['behind_s']:.2f}"),
+                *(f"{own['event_us']:.0f}", _ratio(ratios, "event_us"), f"{own['behind_s']:.3f}"),
+                str(row["rounds"]) if ratios else "",
             ]
             yield "| " + " | ".join(cells) + " |"
 
@@ -216,15 +266,47 @@ def _prose(text: str) -> list[str]:
 
 
 def _ratio(ratios: Json | None, figure: str) -> str:
-    return f"{ratios[figure]:.2f}" if ratios else ""
+    if not ratios:
+        return ""
+    return "–" if ratios[figure] is None else f"{ratios[figure]:.2f}"
+
+
+def _ms(microseconds: float | None) -> str:
+    """In milliseconds, as many digits as mean something; a dash where nothing is known."""
+    if microseconds is None:
+        return "–"
+    return f"{microseconds / 1000:.{2 if microseconds < 10_000 else 1}f}"
+
+
+def _memory(section: Json) -> str:
+    """What is to be said of memory, so that nobody takes it for an advantage."""
+    own, peer = (_rows(section).get(("small-3k", 4, name)) for name in (GATEHOUSE.name, REFERENCE))
+    if not own or not peer:
+        return ""
+    held, others = own["medians"], peer["medians"]
+    word = "more" if held["resident_mib"] > others["resident_mib"] else "less"
+    return (
+        f"Gatehouse holds {word} memory than the peer: {held['resident_mib']:.0f} MiB resident beside "
+        f"{others['resident_mib']:.0f} MiB after the first case, an interpreter and its modules included."
+    )
 
 
 def _where(section: Json) -> str:
     machine = section["machine"]
     return (
         f"{section['date']}, {machine['processor']}, {machine['cores']} cores, Linux {machine['kernel']}, "
-        f"Python {machine['python']}, load average before: {machine['load_average_before']}."
+        f"Python {machine['python']}, {_go(machine)}load average before: {machine['load_average_before']}{_end(section)}."
     )
+
+
+def _go(machine: Json) -> str:
+    return f"{machine['go'].replace('go', 'Go ')} (GOMAXPROCS {machine['gomaxprocs']}), " if machine.get("go") else ""
+
+
+def _end(section: Json) -> str:
+    if "load_average_after" not in section:
+        return ""
+    return f", at the end, its own load included: {section['load_average_after']}, after {section['elapsed_s']} s"
 
 
 def _rows(section: Json) -> dict[tuple[str, int, str], Json]:

@@ -15,11 +15,12 @@ from typing import Any
 
 import attrs
 
+from tests.bench import versions
 from tests.bench.measure import Sample
 
 Json = dict[str, Any]
 
-FIGURES: Mapping[str, Callable[[Sample], float]] = {
+FIGURES: Mapping[str, Callable[[Sample], float | None]] = {
     "processor_us": lambda sample: sample.processor_us,
     "p50_us": lambda sample: sample.p50_us,
     "p99_us": lambda sample: sample.p99_us,
@@ -45,18 +46,18 @@ class Row:
     samples: Sequence[Sample]
     others: Mapping[str, Sequence[Sample]]  # of everybody in the same rounds, itself included
 
-    def median(self, figure: str) -> float:
-        """The median over the rounds."""
-        return median(map(FIGURES[figure], self.samples))
+    def median(self, figure: str) -> float | None:
+        """The median over the rounds; None when one of them does not have the figure."""
+        return _median([FIGURES[figure](sample) for sample in self.samples])
 
     def ratios(self, figure: str, reference: str) -> list[float]:
-        """To the contender *reference*, round by round."""
-        read = FIGURES[figure]
-        pairs = zip(self.samples, self.others[reference], strict=True)
-        return [read(own) / max(read(other), 1e-9) for own, other in pairs]
+        """To the contender *reference*, round by round; none when a round does not have the figure of both."""
+        return pairs(figure, self.samples, self.others[reference])
 
     def as_json(self) -> Json:
-        """Medians, and the medians of the ratios to everybody else."""
+        """Medians, and of the ratios to everybody else the medians and the [lowest, highest]; null where there is no figure."""
+        others = [name for name in self.others if name != self.contender]
+        ratios = {other: {figure: self.ratios(figure, other) for figure in FIGURES} for other in others}
         return {
             "case": self.case,
             "bytes": self.size_bytes,
@@ -64,15 +65,51 @@ class Row:
             "contender": self.contender,
             "medians": {figure: _short(self.median(figure)) for figure in FIGURES},
             "ratios": {
-                other: {figure: _short(median(self.ratios(figure, other))) for figure in FIGURES}
-                for other in self.others
-                if other != self.contender
+                other: {figure: _short(_median(found)) for figure, found in figures.items()}
+                for other, figures in ratios.items()
+            },
+            "between": {
+                other: {figure: _between(found) for figure, found in figures.items()} for other, figures in ratios.items()
             },
         }
 
 
-def _short(value: float) -> float:
-    return float(f"{value:.4g}")
+def pairs(figure: str, samples: Sequence[Sample], others: Sequence[Sample]) -> list[float]:
+    """The ratios of *figure*, round by round; none when a round does not have it."""
+    read, found = FIGURES[figure], []
+    for own, other in zip(map(read, samples), map(read, others), strict=True):
+        if own is None or other is None:
+            return []
+        found.append(own / max(other, 1e-9))
+    return found
+
+
+def scaling(rows: Sequence[Row], case: str = "small-3k", few: int = 4, many: int = 64) -> Json:
+    """Throughput with *many* callers to that with *few*, by contender: median, lowest and highest of the ratios of rounds."""
+    samples = {(row.contender, row.callers): row.samples for row in rows if row.case == case}
+    found = {}
+    for (name, callers), runs in samples.items():
+        if callers == many and (name, few) in samples:
+            ratios = pairs("rps", runs, samples[name, few])
+            found[name] = {"ratio": _short(median(ratios)), "between": _between(ratios)}
+    return found
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known and len(known) == len(values) else None
+
+
+def _between(values: Sequence[float]) -> list[float | None] | None:
+    return [_short(min(values)), _short(max(values))] if values else None
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.4g}")
+
+
+def _digits(value: float | None, form: str = ".0f") -> str:
+    return "–" if value is None else format(value, form)
 
 
 def table(rows: Sequence[Row], reference: str) -> str:
@@ -86,18 +123,25 @@ def table(rows: Sequence[Row], reference: str) -> str:
         if row.contender != reference and reference in row.others:
             ratios = row.ratios("processor_us", reference)
             compared = f"{median(ratios):>7.2f}  {f'({min(ratios):.2f}–{max(ratios):.2f})':<18}"
-            apart = f"{median(row.ratios('p99_us', reference)):.2f}"
+            apart = _digits(_median(row.ratios("p99_us", reference)), ".2f")
+        figures = [
+            _digits(row.median(figure)) for figure in ("processor_us", "p50_us", "p99_us", "max_us", "rps", "resident_mib")
+        ]
         case = (row.case, f"{row.size_bytes / 1024:.1f}", str(row.callers)) if first else ("", "", "")
         lines.append(
-            f"{case[0]:<16}{case[1]:>8}{case[2]:>8}  {row.contender:<33}{row.median('processor_us'):>9.0f}{compared:<27}"
-            f"{row.median('p50_us'):>9.0f}{row.median('p99_us'):>9.0f}{apart:>7}{row.median('max_us'):>9.0f}"
-            f"{row.median('rps'):>8.0f}{row.median('resident_mib'):>7.0f}"
+            f"{case[0]:<16}{case[1]:>8}{case[2]:>8}  {row.contender:<33}{figures[0]:>9}{compared:<27}"
+            f"{figures[1]:>9}{figures[2]:>9}{apart:>7}{figures[3]:>9}{figures[4]:>8}{figures[5]:>7}"
         )
     return "\n".join(lines)
 
 
+def load_average() -> float:
+    """How many programs wanted a processor, over the last minute."""
+    return round(os.getloadavg()[0], 2)
+
+
 def machine() -> Json:
-    """What the figures were taken on."""
+    """What the figures were taken on, and what the contenders are made of."""
     model = ""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -108,5 +152,9 @@ def machine() -> Json:
         "cores": os.cpu_count(),
         "kernel": platform.release(),
         "python": platform.python_version(),
-        "load_average_before": round(os.getloadavg()[0], 2),
+        "versions": versions.installed(),
+        "go": versions.go(),
+        # Go takes every core where the variable is not set, or as many as its control group allows.
+        "gomaxprocs": int(os.environ.get("GOMAXPROCS") or os.cpu_count() or 1),
+        "load_average_before": load_average(),
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,20 @@ import attrs
 
 from tests.bench import report
 from tests.bench.contenders import GATEHOUSE, REFERENCE
+from tests.bench.targets import PROCESSOR, RATE
 
 Json = dict[str, Any]
 
 FILE = Path(__file__).parents[2] / "docs" / "performance.json"
 WARN_AT, FAIL_AT = 1.25, 2.0
+ROUNDS_AGAIN = 7  # of what looked bad
+MEMORY = "resident_mib"
+_UNITS = {
+    PROCESSOR: f"{{:.2f}} of the processor time of {REFERENCE}",
+    RATE: f"{{:.2f}} of the throughput of {REFERENCE}",
+    MEMORY: "{:.0f} MiB resident",
+}
+Again = Callable[[Set[tuple[str, int]]], Sequence[report.Row]]
 
 
 def stamped(section: Json, machine: Json) -> Json:
@@ -46,31 +55,79 @@ def write(name: str, section: Json, file: Path = FILE) -> None:
 
 @attrs.frozen
 class Change:
-    """One ratio of processor time to the peer's, now and as committed."""
+    """One figure of ours, now and as committed."""
 
     case: str
     callers: int
     committed: float
     now: float
+    figure: str = PROCESSOR
 
     @property
     def factor(self) -> float:
         """How much worse it is; below 1 it is better."""
-        return self.now / max(self.committed, 1e-9)
+        worse, better = (self.committed, self.now) if self.figure == RATE else (self.now, self.committed)
+        return worse / max(better, 1e-9)
 
     def __str__(self) -> str:
-        text = f"{self.case}, {self.callers} callers: {self.now:.2f} of the processor time of {REFERENCE}"
-        return f"{text}, committed {self.committed:.2f}: {self.factor:.2f} times"
+        text = f"{self.case}, {self.callers} callers: {_UNITS[self.figure].format(self.now)}"
+        return f"{text}, committed {self.committed:.2f}: {self.factor:.2f} times as bad"
 
 
 def changes(rows: Sequence[report.Row], committed: Json) -> Iterator[Change]:
     """What *rows* say of ourselves, beside what was *committed* (the section admissions) for the same cases."""
-    before = {
-        (row["case"], row["callers"]): row["ratios"][REFERENCE]["processor_us"]
-        for row in committed.get("results", ())
-        if row["contender"] == GATEHOUSE.name and REFERENCE in row["ratios"]
-    }
-    for row in rows:
-        was = before.get((row.case, row.callers))
-        if row.contender == GATEHOUSE.name and was is not None:
-            yield Change(row.case, row.callers, was, row.as_json()["ratios"][REFERENCE]["processor_us"])
+    before = _compared(committed.get("results", ()))
+    for key, now in _compared([row.as_json() for row in rows]).items():
+        if (was := before.get(key)) is not None:
+            yield Change(key[0], key[1], was, now, key[2])
+
+
+def uncommitted(rows: Sequence[report.Row], committed: Json) -> list[str]:
+    """What *rows* have and the *committed* section does not, so that nothing could be said about it."""
+    before = _compared(committed.get("results", ()))
+    measured = _compared([row.as_json() for row in rows])
+    return [
+        f"{case}, {callers} callers: {figure}" for case, callers, figure in measured if (case, callers, figure) not in before
+    ]
+
+
+def judged(rows: Sequence[report.Row], committed: Json, again: Again, say: Callable[[str], None]) -> int:
+    """Beside the *committed* section: 1 when a figure is twice as bad or has nothing to be compared with.
+
+    again: measures these (case, callers) anew, for longer; what looks bad is judged by that.
+    """
+    if missing := uncommitted(rows, committed):
+        say(f"FAILED: docs/performance.json does not have {'; '.join(missing)}: run `make performance` and commit it")
+        return 1
+    found = list(changes(rows, committed))
+    if not found:
+        say(f"FAILED: nothing to compare: neither {GATEHOUSE.name} nor {REFERENCE} may be left out")
+        return 1
+    if doubtful := {(change.case, change.callers) for change in found if change.factor >= WARN_AT}:
+        say(
+            f"{len(doubtful)} of the cases look worse and are measured again: "
+            + ", ".join(case for case, _ in sorted(doubtful))
+        )
+        kept = [change for change in found if (change.case, change.callers) not in doubtful]
+        found = kept + list(changes(again(doubtful), committed))
+    for change in found:
+        if change.factor >= WARN_AT:
+            say(f"{'FAILED' if change.factor >= FAIL_AT else 'warning'}: {change}")
+    worst = max(found, key=lambda change: change.factor)
+    say(f"{len(found)} figures beside the committed ones, at worst {worst.factor:.2f} times as bad ({worst.case})")
+    return int(worst.factor >= FAIL_AT)
+
+
+def _compared(found: Sequence[Json]) -> dict[tuple[str, int, str], float]:
+    """Of ours, by case, callers and figure: ratios to the peer's, and resident memory as it is."""
+    figures: dict[tuple[str, int, str], float] = {}
+    for row in found:
+        if row["contender"] != GATEHOUSE.name or REFERENCE not in row["ratios"]:
+            continue
+        case, callers, ratios = row["case"], row["callers"], row["ratios"][REFERENCE]
+        figures[case, callers, PROCESSOR] = ratios[PROCESSOR]
+        if (case, callers) == ("small-3k", 64):
+            figures[case, callers, RATE] = ratios[RATE]
+        if (case, callers) == ("small-3k", 4):  # measured first, whatever else is
+            figures[case, callers, MEMORY] = row["medians"][MEMORY]
+    return figures

@@ -2,7 +2,8 @@
 
 A cluster of NODES nodes, every second one silent while its peers say that it is healthy, and pods spread over them in turn: so
 half of the addresses in Endpoints are to be moved back, and every review but `small` is answered with a patch. Times are
-relative to now, since a guard ends after a day. Used by the benchmark and by tests.
+relative to now, since a guard ends after a day. Of every case there are BODIES variants, about other objects of the same size,
+so that no server can remember an answer. Used by the benchmark and by tests.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
 import attrs
 
@@ -25,6 +27,7 @@ from webhook.testing.facts import namespace_facts, node_facts, pod_facts
 
 NODES = 1000
 PODS = 5000
+BODIES = 16  # of each case that are sent in turn
 _CONTROLLERS = ("system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated")
 
 
@@ -36,6 +39,13 @@ class Review:
     path: str  # that it is sent to
     body: bytes
     patched: bool  # whether the answer carries a patch
+
+
+class Make(Protocol):
+    """Makes the review of a case; *variant* chooses the object that it is about."""
+
+    def __call__(self, variant: int = 0) -> Review:
+        """The review."""
 
 
 def moment(seconds_ago: float = 0.0) -> str:
@@ -108,82 +118,84 @@ def _facts(whole: Json, **kept: tuple[str, ...]) -> Json:
     return {"apiVersion": whole["apiVersion"], "kind": whole["kind"], **sections}
 
 
-def node_taint(kib: int = 20) -> Review:
+def node_taint(kib: int = 20, variant: int = 0) -> Review:
     """A silent node that gets its NoExecute taint; old and new object together fill *kib* KiB."""
-    since = moment(60.0)
+    since, number = moment(60.0), 2 * variant  # a silent one
     taints = objects.unreachable_taints(moment())
 
     def body(images: int) -> bytes:
-        old = objects.node(0, since, ready="Unknown", taints=taints[:1], images=images)
-        new = objects.node(0, since, ready="Unknown", taints=taints, images=images)
+        old = objects.node(number, since, ready="Unknown", taints=taints[:1], images=images)
+        new = objects.node(number, since, ready="Unknown", taints=taints, images=images)
         return review("", "v1", "nodes", "Node", new, old, user="system:serviceaccount:kube-system:node-controller")
 
     return Review(f"node-{kib}k", "/node-taint", _filled(body, kib), True)
 
 
-def pod_flip(kib: int = 11) -> Review:
+def pod_flip(kib: int = 11, variant: int = 0) -> Review:
     """The node controller marks a pod not Ready; old and new object together fill *kib* KiB."""
-    old_since, new_since = moment(3600.0), moment()
+    old_since, new_since, number = moment(3600.0), moment(), 2 * variant  # on a silent node
 
     def body(variables: int) -> bytes:
-        old = objects.pod(0, 0, old_since, ready="True", variables=variables)
-        new = objects.pod(0, 0, new_since, ready="False", variables=variables)
+        old = objects.pod(number, number, old_since, ready="True", variables=variables)
+        new = objects.pod(number, number, new_since, ready="False", variables=variables)
         user = "system:serviceaccount:kube-system:node-controller"
         return review("", "v1", "pods", "Pod", new, old, subresource="status", user=user)
 
     return Review(f"pod-{kib}k", "/pod-status", _filled(body, kib), True)
 
 
-def endpoints(addresses: int, *, nodes: int = NODES, silent: Callable[[int], bool] = is_silent) -> Review:
+def endpoints(addresses: int, *, nodes: int = NODES, silent: Callable[[int], bool] = is_silent, variant: int = 0) -> Review:
     """Endpoints whose addresses on silent nodes were just moved to notReadyAddresses."""
-    items = [objects.endpoints_address(number, nodes) for number in range(addresses)]
-    ready = [item for number, item in enumerate(items) if not silent(number % nodes)]
-    not_ready = [item for number, item in enumerate(items) if silent(number % nodes)]
-    new, old = objects.endpoints(ready, not_ready), objects.endpoints(items, [])
+    numbers = _backends(addresses, variant)
+    items = [objects.endpoints_address(number, nodes) for number in numbers]
+    ready = [item for number, item in zip(numbers, items, strict=True) if not silent(number % nodes)]
+    not_ready = [item for number, item in zip(numbers, items, strict=True) if silent(number % nodes)]
+    new, old = (_renamed(objects.endpoints(*lists), variant) for lists in ((ready, not_ready), (items, [])))
     user = "system:serviceaccount:kube-system:endpoint-controller"
     body = review("", "v1", "endpoints", "Endpoints", new, old, user=user)
     return Review(f"endpoints-{addresses}", "/endpoint", body, bool(not_ready))
 
 
-def endpoint_slice(addresses: int = 100, *, nodes: int = NODES) -> Review:
+def endpoint_slice(addresses: int = 100, *, nodes: int = NODES, variant: int = 0) -> Review:
     """An EndpointSlice (100 endpoints is the size at which its controller starts another) that just lost half of them."""
-    old = [objects.slice_endpoint(number, nodes, ready=True) for number in range(addresses)]
-    new = [objects.slice_endpoint(number, nodes, ready=not is_silent(number % nodes)) for number in range(addresses)]
+    numbers = _backends(addresses, variant)
+    old = [objects.slice_endpoint(number, nodes, ready=True) for number in numbers]
+    new = [objects.slice_endpoint(number, nodes, ready=not is_silent(number % nodes)) for number in numbers]
     user = "system:serviceaccount:kube-system:endpointslice-controller"
     body = review(
         "discovery.k8s.io",
         "v1",
         "endpointslices",
         "EndpointSlice",
-        objects.endpoint_slice(new),
-        objects.endpoint_slice(old),
+        _renamed(objects.endpoint_slice(new), variant),
+        _renamed(objects.endpoint_slice(old), variant),
         user=user,
     )
     return Review(f"slice-{addresses}", "/endpoint", body, True)
 
 
-def injected(kib: int) -> Review:
+def injected(kib: int, variant: int = 0) -> Review:
     """A pod of *kib* KiB is created, and gets a sidecar."""
 
     def body(variables: int) -> bytes:
-        return _created(objects.new_pod(variables))
+        return _created(_of_another(objects.new_pod(variables), variant))
 
     return Review(f"inject-{kib}k", "/mutate", _filled(body, kib), True)
 
 
-def validated(kib: int) -> Review:
+def validated(kib: int, variant: int = 0) -> Review:
     """A pod of *kib* KiB is created, and keeps every bound."""
 
     def body(variables: int) -> bytes:
-        return _created(objects.new_pod(variables))
+        return _created(_of_another(objects.new_pod(variables), variant))
 
     return Review(f"validate-{kib}k", "/validate", _filled(body, kib), False)
 
 
-def injected_at_worst(variables: int = 1500, containers: int = 40, annotation_kib: int = 250) -> Review:
+def injected_at_worst(variables: int = 1500, containers: int = 40, annotation_kib: int = 250, *, variant: int = 0) -> Review:
     """As large a pod as anybody has reported: istio/istio#34799 had 1,500 variables, the API takes 256 KiB of annotations."""
     pod = objects.new_pod(variables // containers, containers=containers, annotation_bytes=annotation_kib * 1024)
-    return Review("inject-worst", "/mutate", _created(pod), True)
+    return Review("inject-worst", "/mutate", _created(_of_another(pod, variant)), True)
 
 
 def _created(pod: Json) -> bytes:
@@ -228,32 +240,57 @@ def beside() -> list[Review]:
     ]
 
 
-def small() -> Review:
+def small(variant: int = 0) -> Review:
     """3 KiB to which there is nothing to do: Endpoints that gain an address, all on nodes that are well."""
-    items = [objects.endpoints_address(2 * number + 1, NODES) for number in range(3)]
+    items = [objects.endpoints_address(number + 1, NODES) for number in _backends(6, variant)[::2]]
     user = "system:serviceaccount:kube-system:endpoint-controller"
-    body = review("", "v1", "endpoints", "Endpoints", objects.endpoints(items, []), objects.endpoints(items[1:], []), user=user)
+    new, old = (_renamed(objects.endpoints(ready, []), variant) for ready in (items, items[1:]))
+    body = review("", "v1", "endpoints", "Endpoints", new, old, user=user)
     return Review("small-3k", "/endpoint", body, False)
 
 
 # What the benchmark sends, in the order of its table.
-CASES: Mapping[str, Callable[[], Review]] = MappingProxyType(
+CASES: Mapping[str, Make] = MappingProxyType(
     {
         "small-3k": small,
-        "pod-11k": pod_flip,
-        "inject-4k": lambda: injected(4),
-        "inject-11k": lambda: injected(11),
-        "inject-60k": lambda: injected(60),
-        "inject-worst": injected_at_worst,
-        "validate-11k": lambda: validated(11),
-        "validate-60k": lambda: validated(60),
-        "node-20k": node_taint,
-        "endpoints-20": lambda: endpoints(20),
-        "slice-100": endpoint_slice,
-        "endpoints-1000": lambda: endpoints(1000),
-        "endpoints-5000": lambda: endpoints(5000),
+        "pod-11k": lambda variant=0: pod_flip(variant=variant),
+        "inject-4k": lambda variant=0: injected(4, variant),
+        "inject-11k": lambda variant=0: injected(11, variant),
+        "inject-60k": lambda variant=0: injected(60, variant),
+        "inject-worst": lambda variant=0: injected_at_worst(variant=variant),
+        "validate-11k": lambda variant=0: validated(11, variant),
+        "validate-60k": lambda variant=0: validated(60, variant),
+        "node-20k": lambda variant=0: node_taint(variant=variant),
+        "endpoints-20": lambda variant=0: endpoints(20, variant=variant),
+        "slice-100": lambda variant=0: endpoint_slice(variant=variant),
+        "endpoints-1000": lambda variant=0: endpoints(1000, variant=variant),
+        "endpoints-5000": lambda variant=0: endpoints(5000, variant=variant),
     }
 )
+
+# What each case is in a reader's words.
+WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "small-3k": "3 KiB, nothing to do",
+        "pod-11k": "pod of 11 KiB stays ready",
+        "inject-4k": "pod of 4 KiB gets a sidecar",
+        "inject-11k": "pod of 11 KiB gets a sidecar",
+        "inject-60k": "pod of 60 KiB gets a sidecar",
+        "inject-worst": "largest pod gets a sidecar",
+        "validate-11k": "pod of 11 KiB held to limits",
+        "validate-60k": "pod of 60 KiB held to limits",
+        "node-20k": "node of 20 KiB keeps its pods",
+        "endpoints-20": "Endpoints, 20 addresses",
+        "slice-100": "EndpointSlice, 100 addresses",
+        "endpoints-1000": "Endpoints, 1,000 addresses",
+        "endpoints-5000": "Endpoints, 5,000 addresses",
+    }
+)
+
+
+def variants(case: str, count: int = BODIES) -> list[Review]:
+    """*count* reviews of *case*, each about another object."""
+    return [CASES[case](variant) for variant in range(count)]
 
 
 def review(
@@ -263,7 +300,7 @@ def review(
     metadata = ((new or old) or {})["metadata"]
     gvk = {"group": group, "version": version, "kind": kind}
     gvr = {"group": group, "version": version, "resource": resource}
-    name = resource + subresource + metadata.get("name", "")
+    name = resource + subresource + metadata.get("name", metadata.get("generateName", ""))
     request: Json = {"uid": objects.uid(f"request {name}"), "kind": gvk, "resource": gvr}
     if subresource:
         request["subResource"] = subresource
@@ -280,10 +317,41 @@ def review(
         "object": new,
         "oldObject": old,
         "dryRun": False,
-        "options": {"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1"},
+        "options": {"kind": "CreateOptions" if old is None else "UpdateOptions", "apiVersion": "meta.k8s.io/v1"},
     }
     document = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
     return json.dumps(document, separators=(",", ":")).encode()
+
+
+def _backends(count: int, variant: int) -> list[int]:
+    """The pods behind a Service: *count* of them, others in each variant."""
+    among = max(PODS, count)
+    return [(number + variant * (PODS // BODIES // 2 * 2)) % among for number in range(count)]  # even, so that roles stay
+
+
+def _renamed(published: Json, variant: int) -> Json:
+    """*published* (Endpoints, EndpointSlice) as that of another Service, just as long."""
+    if variant:
+        metadata = published["metadata"]
+        name = f"{metadata['name'][:-2]}{variant:02x}"
+        metadata |= {"name": name, "uid": objects.uid(f"endpoints {name}"), "resourceVersion": str(6_000_001 + variant)}
+    return published
+
+
+def _of_another(pod: Json, variant: int) -> Json:
+    """*pod*, a new one, as that of another ReplicaSet, just as long."""
+    if not variant:
+        return pod
+    text, owner = json.dumps(pod), pod["metadata"]["ownerReferences"][0]
+    template, token = pod["metadata"]["labels"]["pod-template-hash"], "5xk2v"
+    digits = objects.uid(f"variant {variant}").replace("-", "")
+    replaced = {owner["uid"]: objects.uid(f"owner {variant}"), template: digits[: len(template)], token: digits[-len(token) :]}
+    for was, becomes in replaced.items():
+        if was not in text:
+            raise ValueError(f"the pod does not have {was}")
+        text = text.replace(was, becomes)
+    changed: Json = json.loads(text)
+    return changed
 
 
 def _filled(body: Callable[[int], bytes], kib: int) -> bytes:

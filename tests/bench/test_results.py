@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from tests.bench import page, results, schedule, targets
-from tests.bench.contenders import CONTENDERS, GATEHOUSE, PEER, REFERENCE
+from tests.bench.contenders import BY_HAND, CONTENDERS, GATEHOUSE, PEER, REFERENCE
 from tests.bench.measure import Sample
 from tests.bench.picture import picture
 from tests.bench.report import Row
-from tests.bench.reviews import CASES
+from tests.bench.reviews import CASES, WORDS
 from tests.bench.targets import RATIOS
 
 MARKED = f"# Title\n\n{page.BEGIN}old\n{page.END}\nmore\n"
 
 
 def sample(processor_us: float) -> Sample:
-    return Sample(100, processor_us / 2, processor_us / 2, 500, 1000, 2000, 1000.0, 50.0, 40.0)
+    return Sample(100, processor_us, 500, 1000, 2000, 1000.0, 50.0, 40.0)
 
 
 def rows(ours_us: float, theirs_us: float, case: str = "node-20k") -> list[Row]:
@@ -67,13 +69,16 @@ def test_a_readme_without_marks_is_not_written_to() -> None:
 def test_a_missed_target_is_shown_as_missed() -> None:
     text = page.rendered({"admissions": section(900, 1000)}, MARKED)[page.PAGE]
 
-    line = next(line for line in text.splitlines() if line.startswith("| node-20k, 4 callers: processor time"))
+    line = next(
+        line for line in text.splitlines() if line.startswith("| node of 20 KiB keeps its pods, 4 callers: processor time")
+    )
     assert line.endswith("| 0.9 × | **missed** |")
 
 
 def test_creates_have_a_table_for_each_scene_and_a_target() -> None:
     run = {"rate": 300.0, "p50_ms": 9.0, "p99_ms": 20.0, "processor_us": 0.0}
     slower = run | {"p99_ms": 28.0, "processor_us": 700.0}
+    pairs = {"rate": 1.0, "p50_ms": 1.0, "p99_ms": 1.4, "p99_beyond_ms": 6.0}
     measured = {"none": run, GATEHOUSE.name: slower, PEER.name: slower}
     creates = {
         "kubernetes": "v1",
@@ -81,23 +86,24 @@ def test_creates_have_a_table_for_each_scene_and_a_target() -> None:
         "rounds": 9,
         "count": 500,
         "bytes": 4096,
-        "scenes": [{"name": "sidecar", "what": "a sidecar", "results": measured}],
+        "scenes": [
+            {"name": "sidecar", "what": "a sidecar", "results": measured, "pairs": {GATEHOUSE.name: pairs, PEER.name: pairs}}
+        ],
     }
 
     text = page.rendered({"admissions": section(200, 1000), "creates": section(1, 1) | creates}, MARKED)[page.PAGE]
 
-    assert "| gatehouse | 300 | 9.0 | 28.0 | 700 |" in text
+    assert "| gatehouse | 300 | 1.00 | 9.0 | 1.00 | 28.0 | 1.40 | 700 |" in text
     target = next(line for line in text.splitlines() if line.startswith("| pod creates at a real API server"))
-    assert target.endswith("| ≤ 27 ms | 28 ms | **missed** |")
+    assert target.endswith("| ≤ 5 ms | 6 ms | **missed** |")
 
 
 def test_caches_have_two_lines_for_each_size_and_targets() -> None:
-    cache = dict.fromkeys(
-        ("sync_s", "processor_s", "server_s", "resident_mib", "proportional_mib", "event_us", "behind_s"), 1.0
-    )
-    row = {"kind": "nodes", "objects": 5000, "bytes": 10240.0, "writes_per_s": 200.0}
-    row |= {"caches": {GATEHOUSE.name: cache, PEER.name: cache}, "ratios": cache | {"sync_s": 0.5}}
-    caches = section(1, 1) | {"rounds": 7, "results": [row]}
+    memory = ("resident_mib", "proportional_mib", "later_resident_mib", "later_proportional_mib")
+    cache = dict.fromkeys(("sync_s", "processor_s", "server_s", *memory, "event_us", "behind_s"), 1.0)
+    row = {"kind": "nodes", "objects": 5000, "bytes": 10240.0, "rounds": 7, "writes_per_s": 200.0}
+    row |= {"caches": {GATEHOUSE.name: cache, PEER.name: cache}, "ratios": cache | {"sync_s": 0.5, "resident_mib": 0.5}}
+    caches = section(1, 1) | {"bursts": 7, "burst": 200, "later_s": 20.0, "results": [row]}
 
     text = page.rendered({"admissions": section(200, 1000), "caches": caches}, MARKED)[page.PAGE]
 
@@ -125,6 +131,101 @@ def test_a_change_is_the_factor_between_ratios(now: float, factor: float) -> Non
     (change,) = results.changes(rows(now, 1000), section(200, 1000))
 
     assert change.factor == pytest.approx(factor)
+
+
+@pytest.mark.parametrize(
+    ("now", "code", "said"), [(248, 0, ""), (250, 0, "warning: node-20k"), (400, 1, "FAILED: node-20k"), (100, 0, "")]
+)
+def test_twice_as_bad_fails_and_a_quarter_warns(now: float, code: int, said: str) -> None:
+    heard: list[str] = []
+
+    assert results.judged(rows(now, 1000), section(200, 1000), lambda doubtful: rows(now, 1000), heard.append) == code
+
+    told = [line for line in heard if line.startswith(("warning", "FAILED"))]
+    assert [line[: len(said)] for line in told] == ([said] if said else [])
+
+
+def test_what_was_bad_by_chance_is_measured_again_before_it_is_judged() -> None:
+    asked: list[set[tuple[str, int]]] = []
+
+    def again(doubtful: Set[tuple[str, int]]) -> list[Row]:
+        asked.append(set(doubtful))
+        return rows(210, 1000)
+
+    assert results.judged(rows(900, 1000), section(200, 1000), again, lambda line: None) == 0
+    assert asked == [{("node-20k", 4)}]
+
+
+def test_a_case_without_committed_figures_fails_and_says_what_to_run() -> None:
+    heard: list[str] = []
+
+    assert results.judged(rows(200, 1000, "slice-100"), section(200, 1000), lambda doubtful: [], heard.append) == 1
+    assert results.judged(rows(200, 1000), {}, lambda doubtful: [], heard.append) == 1
+
+    assert all("run `make performance`" in line for line in heard) and "slice-100, 4 callers" in heard[0]
+
+
+@pytest.mark.parametrize(("callers", "figure"), [(64, "rps"), (4, "resident_mib")])
+def test_throughput_of_crowds_and_memory_are_compared_too(callers: int, figure: str) -> None:
+    ours, theirs = Sample(100, 1, 500, 1000, 2000, 1000.0, 50.0, 40.0), Sample(100, 1, 500, 1000, 2000, 1000.0, 50.0, 40.0)
+    half = attrs.evolve(ours, rps=500.0, resident_mib=100.0)
+
+    def measured(own: Sample) -> Row:
+        return Row("small-3k", 1, callers, GATEHOUSE.name, [own], {GATEHOUSE.name: [own], PEER.name: [theirs]})
+
+    found = {one.figure: one.factor for one in results.changes([measured(half)], {"results": [measured(ours).as_json()]})}
+
+    assert found == {"processor_us": pytest.approx(1.0), figure: pytest.approx(2.0)}
+
+
+def test_the_committed_figures_have_all_that_the_short_form_measures() -> None:
+    committed = results.read()["admissions"]
+    for step in schedule.short().steps:
+        samples = {one.name: [sample(200)] for one in step.contenders}
+        measured = [Row(step.case, 1, step.callers, name, runs, samples) for name, runs in samples.items()]
+
+        assert results.uncommitted(measured, committed) == []
+
+
+def test_figures_that_are_not_known_are_dashes() -> None:
+    measured = section(200, 1000)
+    for row in measured["results"]:
+        row["medians"]["p99_us"] = None
+        for ratios in row["ratios"].values():
+            ratios["p99_us"] = None
+
+    pages = page.rendered({"admissions": measured}, MARKED)
+
+    assert "| – | – |" in pages[page.README] and "| – | – |" in pages[page.PAGE]
+    assert not [one for one in targets.verdicts({"admissions": measured}) if "p99" in one.what]
+
+
+def test_hand_written_patches_are_shown_without_a_target() -> None:
+    samples = {GATEHOUSE.name: [sample(200)], PEER.name: [sample(1000)], BY_HAND.name: [sample(500)]}
+    measured = section(200, 1000)
+    measured["results"] = [Row("node-20k", 20_000, 4, name, runs, samples).as_json() for name, runs in samples.items()]
+
+    pages = page.rendered({"admissions": measured}, MARKED)
+
+    assert "| no target set | 0.4 × | |" in pages[page.PAGE]
+    assert "| 0.20 | 0.20 | 0.40 |" in pages[page.PAGE]
+    assert [one.get("class") for one in ElementTree.fromstring(pages[page.PICTURE])].count("hand") == 1
+
+
+def test_throughput_of_a_crowd_is_taken_of_rounds_where_they_are_kept() -> None:
+    measured = section(200, 1000) | {"throughput_64_to_4": {GATEHOUSE.name: {"ratio": 0.7, "between": [0.6, 0.9]}}}
+
+    (found,) = [one for one in targets.verdicts({"admissions": measured}) if "with 64 callers to that with 4" in one.what]
+
+    assert (found.value, found.met) == (0.7, False)
+
+
+def test_enough_is_asked_where_a_target_is_a_p99() -> None:
+    assert targets.needs_p99("node-20k", 4) and not targets.needs_p99("endpoints-1000", 4)
+
+
+def test_every_case_has_words() -> None:
+    assert list(WORDS) == list(CASES)
 
 
 def test_a_slower_machine_is_no_change() -> None:

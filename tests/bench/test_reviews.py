@@ -49,6 +49,26 @@ def test_a_case_gets_the_answer_that_it_expects(gate: Gate, name: str) -> None:
     assert response["uid"] == json.loads(review.body)["request"]["uid"]
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_every_variant_is_about_another_object_and_as_large(gate: Gate, name: str) -> None:
+    found = reviews.variants(name)
+    requests = [json.loads(review.body)["request"] for review in found]
+
+    assert len({review.body for review in found}) == len(found) == reviews.BODIES
+    assert len({request["uid"] for request in requests}) == len(found)
+    assert len({json.dumps(request["object"]["metadata"]) for request in requests}) == len(found)
+    sizes = [len(review.body) for review in found]
+    assert max(sizes) <= 1.02 * min(sizes)
+    for review in (found[1], found[-1]):
+        response = json.loads(answer(gate, review).body)["response"]
+        assert (response["allowed"], "patch" in response) == (True, review.patched)
+
+
+@pytest.mark.parametrize(("name", "options"), [("inject-4k", "CreateOptions"), ("pod-11k", "UpdateOptions")])
+def test_a_review_carries_the_options_of_its_operation(name: str, options: str) -> None:
+    assert json.loads(CASES[name]().body)["request"]["options"]["kind"] == options
+
+
 @pytest.mark.parametrize(("name", "kib"), [("small-3k", 3), ("pod-11k", 11), ("node-20k", 20)])
 def test_a_review_has_the_size_that_its_name_says(name: str, kib: int) -> None:
     assert 0.95 * kib <= len(CASES[name]().body) / 1024 <= kib
