@@ -73,12 +73,16 @@ def _short(document: Json) -> Iterator[str]:
             )
     yield ""
     found = targets.verdicts(document)
-    if missed := [one for one in found if not one.met]:
-        yield "Missed: " + "; ".join(f"{one.what}: {one.value:.3g} {one.unit}, target {one.limit:.4g}" for one in missed) + "."
+    missed = [one for one in found if not one.met]
+    yield (f"{len(found) - len(missed)} of {len(found)} targets are met{', and these are not:' if missed else '.'}")
+    yield ""
+    for one in missed:
+        yield f"- {one.what}: {one.value:.3g} {one.unit} (target {one.limit:.4g})"
+    if missed:
         yield ""
     yield (
-        f"{sum(one.met for one in found)} of {len(found)} targets are met; what is not, everything else that was measured, and "
-        "how: [docs/performance.md](docs/performance.md). " + _where(section)
+        "Everything that was measured, and how: [docs/performance.md](docs/performance.md); why the rest is missed: "
+        "[docs/profiling.md](docs/profiling.md). " + _where(section)
     )
 
 
