@@ -170,7 +170,7 @@ class LiveSource:
             except Forbidden as error:
                 self._notes.append(f"decided without the {listing.kind}s: {error}")
                 return
-            except (ApiError, msgspec.DecodeError) as error:
+            except (ApiError, msgspec.DecodeError, RecursionError) as error:
                 raise _no_answer(error, self._client.host) from error
             for item in page.get("items") or ():
                 yield {**item, "apiVersion": listing.version, "kind": listing.kind}

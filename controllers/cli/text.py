@@ -36,7 +36,7 @@ def describe(review: Json, status: int, body: bytes, *, colour: bool = False) ->
     """
     try:
         answer = msgspec.json.decode(body) if body else {}
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         answer = {}
     lines = _undecided(status, answer) if status != 200 else _decided(review, answer.get("response") or {})
     return "\n".join(painted(visible(text), code, colour) for text, code in lines)

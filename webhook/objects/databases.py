@@ -24,9 +24,7 @@ KIND: Final = "DatabaseInstance"
 _MOST_ORDINAL: Final = 2**31 - 1  # kubernetes/pkg/controller/statefulset getParentNameAndOrdinal reads 32 bits
 PLURAL: Final = "databaseinstances"
 FINALIZER: Final = "databaseinstance.example.com/finalizer"
-UID_LABEL: Final = (
-    "gatehouse.dev/instance-uid"  # label of a claim: the instance that owns it, whatever its owner references say
-)
+UID_LABEL: Final = "gatehouse.dev/instance-uid"  # of a claim: the instance that owns it, whatever its owner references say
 
 
 class DeletionPolicy(StrEnum):
