@@ -21,6 +21,7 @@ from controllers.explaining.kinds import WORDS, is_of
 from controllers.local.cluster import SUFFIXES
 from webhook.admission.review import User
 from webhook.errors import MalformedObject
+from webhook.names import PROJECT
 from webhook.objects import meta
 from webhook.objects.documents import DocumentError, objects, read_documents
 from webhook.objects.meta import Json
@@ -90,7 +91,7 @@ def kind_word(text: str) -> str:
     near = difflib.get_close_matches(word, [*KINDS, *ALIASES], 1, 0.6)
     meant = _MEANT.get(word) or (f"did you mean {ALIASES.get(near[0], near[0])}?" if near else "")
     every = f"it is one of {', '.join(KINDS)}; object is any other, from a file"
-    raise UsageError(f"kind {text:.100}: {meant or every}")
+    raise UsageError(f"kind {text:.100}: {meant or every}\n{PROJECT} explain --help has examples")
 
 
 @attrs.frozen

@@ -41,11 +41,11 @@ def test_a_kind_may_be_short_plural_or_with_its_group(written: str, meant: str) 
         ("xyz", "gatehouse: kind xyz: it is one of pod, workload"),
     ],
 )
-def test_an_unknown_kind_gets_one_line_with_what_may_be_meant(
+def test_an_unknown_kind_gets_a_line_with_what_may_be_meant_and_the_next_step(
     written: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["explain", written, "a"]) == 2
 
     told = capsys.readouterr().err
     assert told.startswith(said)
-    assert len(told.splitlines()) == 1
+    assert told.splitlines()[1:] == ["gatehouse: gatehouse explain --help has examples"]

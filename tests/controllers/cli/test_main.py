@@ -52,7 +52,6 @@ def test_help_teaches_with_examples_and_exit_codes(command: list[str], capsys: p
         ["serve", "extra"],
         ["check"],
         ["explain", "pod"],
-        ["explain", "cat", "a.yaml"],
         ["manifests", "--url", "https://a", "--service", "a/b"],
     ],
 )
