@@ -64,7 +64,7 @@ def of_class(name: str, kind: type) -> Iterator[str]:
         # A line for each parameter: another one behind them, with a default, breaks nobody.
         yield f"{name}()"
         yield from (f"{name}({number}: {one})" for number, one in enumerate(parameters(kind, of_fields(kind))))
-    for inner, found in sorted(vars(kind).items()):
+    for inner, found in sorted(members(kind).items()):
         if inner.startswith("_"):
             continue
         if isinstance(found, FunctionType):
@@ -73,6 +73,15 @@ def of_class(name: str, kind: type) -> Iterator[str]:
             yield f"{name}.{inner}{signature(found.__func__)}"
         elif isinstance(found, property) and found.fget is not None:
             yield f"{name}.{inner}: {annotation(inspect.signature(found.fget).return_annotation)}"
+
+
+def members(kind: type) -> dict[str, Any]:
+    """What *kind* has, be it from a base of ours: whose it is, is nobody's to rely on."""
+    found: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        if base.__module__.partition(".")[0] in ("webhook", "controllers"):
+            found |= vars(base)
+    return found
 
 
 def readable(kind: type) -> dict[str, Any]:
