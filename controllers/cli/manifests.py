@@ -10,6 +10,7 @@ import json
 import re
 import ssl
 import sys
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -21,7 +22,7 @@ from controllers.cli.installation import (
     installation,
     overlays,
 )
-from controllers.cli.manifests_config import faults
+from controllers.cli.manifests_config import EDGE_ONLY, beyond_the_edge, faults
 from controllers.cli.usage import UsageError, configuration
 from controllers.config.document import DEFAULT_HOME, load
 from controllers.config.flags import add_config_flag
@@ -126,7 +127,7 @@ def _installation(options: argparse.Namespace) -> list[Json]:
     found = installation(options.overlay)
     if options.config:
         registered = {item["kind"]: item["webhooks"] for item in _registrations(options)}
-        _refuse_unfit(options.config, found)
+        _refuse_unfit(options.config, found, options.overlay)
         for item in found:
             if (item["kind"], item["metadata"]["name"]) == CONFIGURATION:
                 item["data"] = {CONFIG_MAP_KEY: decode_text(read_file(options.config), options.config)}
@@ -144,10 +145,11 @@ def _installation(options: argparse.Namespace) -> list[Json]:
     return [item for item in found if item["kind"] not in WEBHOOKS] if options.no_webhooks else found
 
 
-def _refuse_unfit(file: str, found: list[Json]) -> None:
+def _refuse_unfit(file: str, found: list[Json], overlays: Sequence[str]) -> None:
     """The replicas of *found* get *file* and nothing else: neither our environment nor what base's configuration says."""
     (replicas,) = (item["spec"].get("replicas", 1) for item in found if item["kind"] == "Deployment")
-    told = faults(load(file, {}), replicas)
+    config = load(file, {})
+    told = faults(config, replicas) + (beyond_the_edge(config) if EDGE_ONLY in overlays else [])
     if told:
         raise UsageError("\n".join(f"{file}: {one}" for one in told))
 

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
+import attrs
+
+from controllers.config.decoder import key_of
 from controllers.config.document import DEFAULT_HOME, Configuration
 from controllers.config.webhook import CertificateOrigin
 from webhook.names import PROJECT
@@ -15,6 +18,8 @@ NAME: Final = f"{PROJECT}.{DEFAULT_HOME}.svc"  # what the API server asks the ce
 
 CERTIFICATE_LINES: Final = f"webhook:\n  certificate: {{source: self, secretName: {PROJECT}-tls, serviceName: {PROJECT}}}"
 ELECTION_LINES: Final = "leaderElection: {enabled: true}"
+EDGE_ONLY: Final = "edge-only"  # the overlay whose rights are those of these features alone
+_OF_THE_EDGE: Final = frozenset({"node_taint", "endpoint", "pod_status"})
 
 
 def faults(config: Configuration, replicas: int) -> list[str]:
@@ -39,3 +44,23 @@ def faults(config: Configuration, replicas: int) -> list[str]:
             f"add\n{ELECTION_LINES}"
         )
     return found
+
+
+def beyond_the_edge(config: Configuration) -> list[str]:
+    """What is on in *config* and has no rights in the overlay `edge-only`, a sentence with the lines to add; [] = nothing."""
+    features = [one for one in attrs.fields(type(config.features)) if one.name not in _OF_THE_EDGE]
+    on = [key_of(one) for one in features if getattr(config.features, one.name).enabled]
+    controllers = {
+        "coverage": config.controllers.coverage.enabled,
+        "databaseInstance": config.controllers.database_instance.enabled,
+    }
+    led = [key for key, enabled in controllers.items() if enabled]
+    lines = [
+        f"{section}:\n" + "\n".join(f"  {key}: {{enabled: false}}" for key in keys)
+        for section, keys in (("features", on), ("controllers", led))
+        if keys
+    ]
+    if not lines:
+        return []
+    switched_off = "\n".join(lines)
+    return [f"{', '.join([*on, *led])}: on, and the overlay {EDGE_ONLY} has no rights for it; add\n{switched_off}"]

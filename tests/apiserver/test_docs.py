@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,6 +86,12 @@ def test_a_kustomization_that_the_documentation_shows_can_be_built(fresh: Cluste
     desk = Desk(tmp_path / "desk")
     (block,) = (one for one in every_block() if elsewhere.is_meant(one, ("docs/installation.md", "# mine/kustomization.yaml")))
     desk.write(block)
+    (written,) = (one["patch"] for one in yaml.safe_load(block.text)["patches"] if "patch" in one)
+    file = tmp_path / "gatehouse.yaml"
+    file.write_text(yaml.safe_load(written)[0]["value"])
+    command = [sys.executable, "-m", "controllers", "manifests", "--config", str(file)]
+    registrations = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout
+    (desk.folder / "mine" / "webhooks.yaml").write_text(registrations)
 
     made = list(yaml.safe_load_all(run(fresh, "kustomize", str(desk.folder / "mine"))))
 
@@ -91,6 +99,7 @@ def test_a_kustomization_that_the_documentation_shows_can_be_built(fresh: Cluste
     (settings,) = (item for item in made if item["kind"] == "ConfigMap" and item["metadata"]["name"] == "gatehouse")
     assert deployment["spec"]["replicas"] == 1
     assert "podIP" in settings["data"]["configuration.yaml"]
+    assert "pod-ip.gatehouse.dev" in {one["name"] for item in made for one in item.get("webhooks", ())}
 
 
 def every_block() -> list[Block]:

@@ -14,6 +14,16 @@ from webhook.objects.documents import read_documents
 
 HEAD = "apiVersion: gatehouse.dev/v1alpha1\nkind: GatehouseConfiguration\n"
 FIT = f"{HEAD}{CERTIFICATE_LINES}\n{ELECTION_LINES}\n"  # for several replicas behind a Service
+ONLY_OF_THE_EDGE = """features:
+  sidecar: {enabled: false}
+  podDefaults: {enabled: false}
+  resourceLimits: {enabled: false}
+  creatorPolicy: {enabled: false}
+  podCompliance: {enabled: false}
+  workloadWarnings: {enabled: false}
+controllers:
+  coverage: {enabled: false}
+"""
 WEBHOOKS = {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 
 
@@ -85,11 +95,11 @@ def test_a_configuration_is_installed_as_it_is_written_and_registered(
 
 def test_a_configuration_settles_what_two_overlays_disagree_about(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     config = tmp_path / "gatehouse.yaml"
-    config.write_text(FIT)
+    config.write_text(of_the_edge := FIT + ONLY_OF_THE_EDGE)
 
     found = printed(capsys, "--overlay", "edge-only", "--overlay", "cert-manager", "--config", str(config))
 
-    assert found["ConfigMap", "gatehouse"]["data"]["configuration.yaml"] == FIT
+    assert found["ConfigMap", "gatehouse"]["data"]["configuration.yaml"] == of_the_edge
     assert ("Certificate", "gatehouse") in found
 
 
@@ -158,6 +168,21 @@ def test_a_configuration_that_several_replicas_behind_a_service_cannot_have_is_r
         "webhook.certificate" in named,
         "leaderElection" in named,
     )
+
+
+def test_edge_only_refuses_what_it_has_no_rights_for_and_takes_the_lines_that_it_says(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    config = tmp_path / "gatehouse.yaml"
+    config.write_text(FIT)
+    assert main(["manifests", "--all", "--overlay=edge-only", "--config", str(config)]) == 2
+    told = capsys.readouterr().err.replace("gatehouse: ", "")
+    lines = told[told.index("features:") :]
+
+    config.write_text(FIT + lines)
+
+    assert lines == ONLY_OF_THE_EDGE
+    assert printed(capsys, "--overlay", "edge-only", "--config", str(config))
 
 
 def test_a_single_replica_needs_no_leader_election(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
