@@ -143,11 +143,10 @@ def test_who_may_not_ask_is_told_which_right_is_missing(api: FakeApi, tmp_path: 
 
 def test_nobody_is_asked_when_the_time_is_up(api: FakeApi, tmp_path: Path) -> None:
     with synced(api, tmp_path) as caches:
-        api.requests.clear()
         with pytest.raises(Unavailable):
             caches.confirmed(FIRST, soon(0.0))
 
-        assert api.requests == []
+        assert not [one for one in api.requests if one.path.startswith(f"{RESERVATIONS_PATH}/")]
 
 
 # -- what is free
