@@ -71,19 +71,20 @@ test-versions: $(DEV)/.ready
 e2e: $(DEV)/.ready
 	$(STRICT) E2E_CLUSTER="$(E2E_CLUSTER)" $(DEV)/bin/python -m pytest tests/e2e
 
-## soak: the long forms: 2 million requests and inputs, half an hour of mixed load, 200 forced changes of leader, 100,000 schedules of addresses and the oldest Kubernetes (root, Go; three hours)
+## soak: the long forms: 2 million requests and inputs, new inputs for the property tests, half an hour of mixed load, 200 forced changes of leader, 100,000 schedules of addresses and the oldest Kubernetes (root, Go; three hours)
 soak: $(DEV)/.ready
 	$(DEV)/bin/python $(PIP) -e .[soak]
 	$(DEV)/bin/python -m pytest tests/soak
+	$(DEV)/bin/python -m pytest --hypothesis-profile=new-inputs $$(git grep -l '^from hypothesis' 'tests/webhook/**/test_*.py' 'tests/controllers/**/test_*.py')
 	$(DEV)/bin/python -m tests.soak.elections --changes 200
 	$(DEV)/bin/python -m tests.soak.databases --count 200
 	LONG=1 $(DEV)/bin/python -m pytest $$(grep -l 'apiserver.lengths' tests/apiserver/test_*.py)
 	$(MAKE) --no-print-directory test-versions VERSIONS=1.34
 
-## bench: what an admission costs beside controller-runtime, Flask and kopf (Go; 8 min; SHORT=1: 1 min, compared with what is committed; JSON=FILE)
+## bench: what an admission costs beside controller-runtime, Flask and kopf (Go; 8 min; SHORT=1: 1 min, compared with what is committed; JSON=FILE, WARNINGS=FILE)
 bench: $(DEV)/.ready
 	$(if $(SHORT),,$(DEV)/bin/python $(PIP) -e .[bench])
-	$(DEV)/bin/python -m tests.bench $(if $(SHORT),--short --compare) $(if $(JSON),--json $(JSON))
+	$(DEV)/bin/python -m tests.bench $(if $(SHORT),--short --compare) $(if $(JSON),--json $(JSON)) $(if $(WARNINGS),--warnings $(WARNINGS))
 
 ## bench-cache: watch caches beside client-go's: time to sync, memory, time per event (root, Go; 12 min, SHORT=1: 2 min)
 bench-cache: $(DEV)/.ready

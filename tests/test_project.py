@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -52,6 +53,30 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
     assert commands
     for command in commands:
         assert f"| `make {command}` |" in README
+
+
+@pytest.mark.parametrize(("failing", "code"), [("", 0), ("test-server", 1), ("bench", 1)])
+def test_ci_ends_with_minutes_and_the_warnings_of_the_bench_and_fails_when_a_part_does(
+    failing: str, code: int, tmp_path: Path
+) -> None:
+    make = tmp_path / "make"  # stands for the real one: fails for *failing*, warns as the bench does
+    make.write_text(
+        "#!/bin/sh\n"
+        'for word; do case $word in WARNINGS=?*) echo "bench: warning: node-20k" >> "${word#WARNINGS=}";; esac; done\n'
+        f'echo "made $1"; [ "$1" != "{failing}" ]\n'
+    )
+    make.chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TMPDIR": str(tmp_path)}
+
+    ran = subprocess.run([ROOT / ".ci" / "run"], env=environment, capture_output=True, text=True, timeout=60)
+
+    before, after = ran.stdout.split("=== minutes\n")
+    *rows, warning = after.splitlines()
+    assert ran.returncode == code
+    assert [row.split()[0] for row in rows if row.endswith("FAILED")] == ([failing] if failing else [])
+    assert [row.split()[0] for row in rows] == re.findall(r"^made (\S+)$", before, re.M)
+    assert warning == "bench: warning: node-20k"
+    assert list(tmp_path.iterdir()) == [make]
 
 
 def test_every_dependency_has_a_reason_in_the_readme() -> None:

@@ -1,4 +1,4 @@
-"""Our two webhook configurations: what each of their webhooks trusts, and the patch that makes it right.
+"""Our two webhook configurations: what each of their webhooks trusts and calls, and the patch that makes its trust right.
 
 Only `clientConfig.caBundle` is ever written, of the configurations that bear our name, each webhook by itself; the patch tests
 the configuration's name and version and the name of each webhook that it touches: it changes what was looked at, or nothing.
@@ -17,6 +17,7 @@ from typing import Any, Final
 import attrs
 import msgspec
 
+from controllers.certificates.names import called_name
 from controllers.runtime.decoding import Projected, StructProjection
 from controllers.runtime.resource import Item, Json, Resource
 from webhook.names import PROJECT
@@ -36,6 +37,7 @@ class Webhook:
 
     name: str
     bundle: bytes  # PEM; b"" when there is none, or none that is base64
+    called: str = ""  # the name that the API server calls it by; "" when it cannot be read
 
 
 @attrs.frozen
@@ -142,4 +144,4 @@ def _webhook(seen: dict[str, Any]) -> Webhook:
         bundle = b64decode(text, validate=True) if isinstance(text, str) else b""
     except (binascii.Error, ValueError):
         bundle = b""
-    return Webhook(str(seen.get("name") or ""), bundle)
+    return Webhook(str(seen.get("name") or ""), bundle, called_name(client))

@@ -11,10 +11,12 @@ Threads: `ensure` and `source` by the main thread, the rest by anyone.
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 from pathlib import Path
 from typing import Protocol
 
 from controllers.certificates import ensured
+from controllers.certificates.names import uncovered
 from controllers.certificates.plan import Held
 from controllers.certificates.reading import AdoptedPair, CertificateCaches
 from controllers.certificates.reconciler import Certificate
@@ -95,14 +97,17 @@ class FollowedCertificate:
         """Why callers would not believe what is served."""
         return None if self._adopted is None else self._adopted.why_not_trusted()
 
-    def status(self) -> Json:
-        """For the status page."""
+    def status(self, names: Collection[str] | None) -> Json:
+        """For the status page. names: that the served certificate is valid for; None before it is served."""
         held, wanted = self.caches.held(), self._what.wanted
         configurations = self.caches.registered()
         return {
             "secret": wanted.key if wanted else None,
             "authorities": len(held.authorities) if held else None,
             "trouble": self._trouble or None,
+            "uncovered": None
+            if names is None or configurations is None
+            else uncovered((webhook.called for known in configurations for webhook in known.webhooks), names),
             "trusted": None
             if held is None or not held.authorities or configurations is None
             else {known.kind: known.trusts(held.authorities[0]) for known in configurations},

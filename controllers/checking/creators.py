@@ -16,7 +16,7 @@ from typing import Final
 from controllers.config.bounds import CreatorPolicySection, CreatorRuleSection
 from webhook.objects.creators import parts
 from webhook.objects.enforcement import Mode
-from webhook.objects.sources import Path
+from webhook.objects.faults import Path
 
 _RULES_PATH: Final[Path] = ("features", "creatorPolicy", "rules")
 _NEVER_ASKED: Final = frozenset(

@@ -30,8 +30,9 @@ from webhook.errors import MalformedObject
 from webhook.names import API_VERSION, CONFIG_KIND, CONFIG_MAP, CONFIG_MAP_KEY, DISABLED, MUTATE_LABEL, SIDECARS_LABEL, Reason
 from webhook.objects import meta
 from webhook.objects.documents import Document, DocumentError, objects, read_documents
+from webhook.objects.faults import Path, dotted
 from webhook.objects.quantity import hint
-from webhook.objects.sources import Path, decode_text, dotted
+from webhook.objects.sources import decode_text
 from webhook.sidecars.entries import source
 from webhook.sidecars.entries.catalog import EntryFault, Reading
 from webhook.sidecars.entries.entry import Entry

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import attrs
 
-from webhook.objects.sources import Document, dotted
+from webhook.objects.faults import dotted
+from webhook.objects.sources import Document
 
 
 @attrs.frozen(order=True)

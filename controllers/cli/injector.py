@@ -19,10 +19,10 @@ from webhook.errors import AdmissionError, Unavailable
 from webhook.names import Reason
 from webhook.objects import meta
 from webhook.objects.documents import Document, DocumentError, read_documents
+from webhook.objects.faults import Path
 from webhook.objects.meta import Json
 from webhook.objects.nulls import without_nulls
 from webhook.objects.rewriting import LEFT_OUT, rewrite
-from webhook.objects.sources import Path
 from webhook.objects.workloads import Workload, workload_of
 from webhook.sidecars.misplaced import misplaced
 from webhook.sidecars.wish import SYSTEM_NAMESPACES

@@ -10,7 +10,7 @@ from typing import Final
 from controllers.config.document import Configuration, ConfigurationError, Override, load, place_of
 from controllers.config.environment import overrides_in
 from webhook.errors import PluginError
-from webhook.objects.sources import Path
+from webhook.objects.faults import Path
 
 OWN_RIGHTS: Final = "the command reads with your own rights: kubectl auth can-i --list says which they are"
 

@@ -13,8 +13,7 @@ from webhook.addresses.facts import EXPIRY_S, LEAST_EXPIRY_S, OnExhausted
 from webhook.addresses.grammar import MAX_ITEMS, parse_item
 from webhook.addresses.policy import AddressPolicy, ByHand
 from webhook.addresses.ranges import AddressSet, Span
-from webhook.objects.selectors import json_type
-from webhook.objects.sources import Faults, Path
+from webhook.objects.faults import Faults, Path, json_type
 
 LONGEST_S: Final = 168 * 3600.0  # as the CRD has it
 

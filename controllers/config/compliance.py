@@ -15,8 +15,8 @@ from controllers.config.bounds import NamespacesSection, label_fault, mode_reade
 from controllers.config.decoder import Reader, Rule, flag, section, sections, setting, takes, text, texts
 from webhook.objects.compliance import Capabilities, CompliancePolicy, HostPaths, Labels, Registries, Tags
 from webhook.objects.enforcement import Mode
-from webhook.objects.selectors import json_type, key_fault, value_fault
-from webhook.objects.sources import Faults
+from webhook.objects.faults import Faults, json_type
+from webhook.objects.selectors import key_fault, value_fault
 
 _CAPABILITY: Final = re.compile(r"[A-Z][A-Z0-9_]*")
 _REGISTRY: Final = re.compile(r"[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)*/?")

@@ -23,8 +23,9 @@ import attrs
 
 from controllers.config.address import Address
 from webhook.objects.durations import format_duration_s, parse_duration_s
-from webhook.objects.selectors import Selector, json_type, shown
-from webhook.objects.sources import Document, Faults, Path, dotted
+from webhook.objects.faults import Faults, Path, dotted, json_type, shown
+from webhook.objects.selectors import Selector
+from webhook.objects.sources import Document
 
 Reader = Callable[[Any], Any]  # the value of a key -> the setting; raises ValueError saying what is wrong
 

@@ -28,10 +28,10 @@ from controllers.config.decoder import (
 from webhook.defaults.sets import ContainerDefaults, DefaultSet, PodDefaults, faults
 from webhook.defaults.tuning import DEFAULT_STEPS, Scale, Step, Tuning
 from webhook.objects import quantity
+from webhook.objects.faults import Faults, Path, json_type
 from webhook.objects.quantity import Quantity
 from webhook.objects.resources import CPU, MEMORY
-from webhook.objects.selectors import Selector, json_type
-from webhook.objects.sources import Faults, Path
+from webhook.objects.selectors import Selector
 
 MOST_PERCENT: Final = 1000
 

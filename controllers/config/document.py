@@ -38,7 +38,7 @@ from webhook.admission.settings import Settings
 from webhook.defaults.tuning import Tuning
 from webhook.names import API_VERSION, CONFIG_KIND
 from webhook.objects.documents import Document, DocumentError, read_documents
-from webhook.objects.sources import Path
+from webhook.objects.faults import Path
 from webhook.sidecars.selection import Policy
 
 __all__ = ["Configuration", "ConfigurationError", "Override", "load", "parse", "read"]

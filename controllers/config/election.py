@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from typing import ClassVar, Final
 
 import attrs
 
 from controllers.config.decoder import Rule, duration, flag, integer, number, setting, text
+from webhook.objects.dns_names import is_dns_label, is_dns_subdomain
 
 JITTER: Final = 1.2  # client-go's JitterFactor: a retry waits up to this many retry periods
 
-_DNS_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-
 
 def _name_fault(value: str) -> str | None:
-    labels_fit = all(_DNS_LABEL.fullmatch(label) for label in value.split("."))
-    return None if labels_fit and len(value) <= 253 else "must be a name of lower case letters, digits, '-' and '.'"
+    return None if is_dns_subdomain(value) else "must be a name of lower case letters, digits, '-' and '.'"
 
 
 def _namespace_fault(value: str) -> str | None:
-    return None if not value or _DNS_LABEL.fullmatch(value) else "must be the name of a namespace"
+    return None if not value or is_dns_label(value) else "must be the name of a namespace"
 
 
 @attrs.frozen

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from controllers.config.decoder import Override
-from webhook.objects.sources import Path
+from webhook.objects.faults import Path
 
 SIDECAR_DEFAULT: Final = "GATEHOUSE_SIDECAR_DEFAULT"
 _PATH: Final[Path] = ("features", "sidecar", "default")

@@ -8,7 +8,7 @@ from typing import Any, Final
 import attrs
 
 from controllers.config.decoder import Override
-from webhook.objects.sources import Path
+from webhook.objects.faults import Path
 
 
 @attrs.frozen

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from controllers.config.decoder import Reader, setting, takes
-from webhook.objects.selectors import json_type
+from webhook.objects.faults import json_type
 
 if TYPE_CHECKING:
     from controllers.plugins.using import ControllerInUse, RuleInUse

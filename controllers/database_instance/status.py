@@ -13,6 +13,7 @@ import attrs
 from controllers.database_instance.belonging import Belongings
 from controllers.database_instance.values import Condition, Instance, Recorded, Status, Truth, Wait, Waiting
 from webhook.objects.databases import DeletionPolicy
+from webhook.objects.faults import listed
 from webhook.objects.meta import Json, format_time
 
 PROTECTED: Final = "Protected"
@@ -158,7 +159,7 @@ def _protected(findings: Findings) -> _Told:
     """True of a volume only when it was seen to outlive its claim, or when its claim is waited for."""
     if findings.unkept:
         told = [f"{name} ({why})" for name, why in sorted(findings.unkept.items())]
-        return PROTECTED, "False", "VolumesNotKept", f"not safe yet: {_listed(told)}"
+        return PROTECTED, "False", "VolumesNotKept", f"not safe yet: {listed(told, NAMES_TOLD)}"
     if not findings.recorded:
         return PROTECTED, "Unknown", "NothingToProtect", "no claim is its own"
     own = {claim.uid for claim in findings.found.own}
@@ -179,19 +180,19 @@ def _faults(instance: Instance, findings: Findings) -> list[_Told]:
     shared, co_owned = findings.found.shared, findings.found.co_owned
     parts = []
     if shared:
-        names = _listed(sorted(claim.name for claim in shared))
+        names = listed(sorted(claim.name for claim in shared), NAMES_TOLD)
         parts.append(f"another instance says that they are its own, so they are left alone: {names}")
     if co_owned:
-        names = _listed(sorted(claim.name for claim in co_owned))
+        names = listed(sorted(claim.name for claim in co_owned), NAMES_TOLD)
         parts.append(f"something else owns them, too, so they are left alone: {names}")
     if parts:
         told.append((SHARED, "True", "ClaimOfTwoInstances" if shared else "ClaimOfTwoOwners", "; ".join(parts)))
     parts = []
     if findings.mounted:
-        names = _listed(findings.mounted)
+        names = listed(findings.mounted, NAMES_TOLD)
         parts.append(f"its workloads use claims that neither spec.volumes nor an owner makes its own: {names}")
     if later := findings.found.later:
-        names = _listed(sorted(claim.name for claim in later))
+        names = listed(sorted(claim.name for claim in later), NAMES_TOLD)
         parts.append(f"not known before the second of the deletion, so they are left alone: {names}")
     if parts:
         told.append((NOT_OWNED, "True", "OnlyMounted" if findings.mounted else "MadeLater", "; ".join(parts)))
@@ -212,11 +213,6 @@ def _conditions(instance: Instance, told: Sequence[_Told], now_s: float) -> tupl
 def _since_s(instance: Instance, kind: str, status: Truth, now_s: float) -> float:
     before = instance.status.condition(kind)
     return before.since_s if before is not None and before.status == status else float(int(now_s))
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMES_TOLD} more" if len(names) > NAMES_TOLD else ""
-    return ", ".join(names[:NAMES_TOLD]) + more
 
 
 def _count(number: int, noun: str) -> str:

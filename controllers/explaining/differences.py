@@ -66,20 +66,20 @@ def _words(what: str, field: str, before: Mapping[str, Any], after: Mapping[str,
 
 def _elements(what: str, by: str, field: str, before: Sequence[Json], after: Sequence[Json]) -> Iterator[Change]:
     """Of two lists; of several elements of one name the first is meant."""
-    old = {element.get(by): element for element in reversed(before)}
+    old = {_name(element, by): element for element in reversed(before)}
     seen = set()
     for index, element in enumerate(after):
-        name = element.get(by)
+        name = _name(element, by)
         seen.add(name)
         place = f"{field}[{index}]"
         kind = "native sidecar" if what == "init container" and element.get("restartPolicy") == "Always" else what
         if name not in old:
-            yield Change(ADDED, kind, str(name), place)
+            yield Change(ADDED, kind, name, place)
         elif old[name] != element:
-            yield Change(CHANGED, kind, str(name), place, tuple(_details(old[name], element)))
+            yield Change(CHANGED, kind, name, place, tuple(_details(old[name], element)))
     for name in old:
         if name not in seen:
-            yield Change(REMOVED, what, str(name), "")
+            yield Change(REMOVED, what, name, "")
 
 
 def _details(before: Json, after: Json) -> Iterator[str]:
@@ -90,8 +90,13 @@ def _details(before: Json, after: Json) -> Iterator[str]:
             yield key
             continue
         what, by = _CONTAINER_LISTS[key]
-        old = {element.get(by): element for element in meta.objects(before, key, "")}
-        new = {element.get(by): element for element in meta.objects(after, key, "")}
+        old = {_name(element, by): element for element in meta.objects(before, key, "")}
+        new = {_name(element, by): element for element in meta.objects(after, key, "")}
         for name in [*new, *(name for name in old if name not in new)]:
             if old.get(name) != new.get(name):
                 yield f"{what} {name}"
+
+
+def _name(element: Json, by: str) -> str:
+    """What *element* is known by, whatever stands there: objects without a schema are compared as well."""
+    return str(element.get(by))

@@ -38,7 +38,8 @@ ADVICE: Final[Mapping[Reason, str]] = {
     Reason.MUTATE_DISABLED: f"remove the label {MUTATE_LABEL} from the namespace",
     Reason.NAMESPACE_UNKNOWN: "create the namespace; offline, put its Namespace into the files that --local names",
     Reason.INVALID_VALUE: f'mend the value: "true" or "false", and for {INJECT_ENTRIES} also names separated by commas',
-    Reason.ENTRY_MISSING: "mend the name, or create the ConfigMap in the pod's namespace or in Gatehouse's own",
+    Reason.ENTRY_MISSING: "mend the name (of a default: features.sidecar.default), or create the ConfigMap in the pod's "
+    "namespace or in Gatehouse's own",
     Reason.ENTRY_BROKEN: "mend the ConfigMap: `gatehouse check` names each fault with its line",
     Reason.WRONG_LEVEL: "move it from the workload's metadata to its template's (spec.template.metadata)",
     Reason.NAMESPACE_KEY_ON_POD: f"write it on the Namespace; a pod itself asks by the annotation {INJECT} or {INJECT_ENTRIES}",

@@ -19,6 +19,7 @@ from controllers.explaining.asking import QuestionAnswer, RuleAnswer
 from controllers.explaining.differences import Change, changes
 from controllers.explaining.pod_advice import ADVICE
 from controllers.explaining.rendering import answer_lines, as_json, change_line
+from controllers.explaining.verdict import Grounds, Told, verdict
 from webhook.admission.draft import Draft
 from webhook.clock import Deadline
 from webhook.cluster import Cluster, NamespaceFacts
@@ -106,6 +107,20 @@ class PodExplanation:
         return self.refusal is not None or self._out_of_bounds is not None or self._refused_elsewhere is not None
 
     @property
+    def verdict(self) -> str:
+        """What counts for who reads it, in one line."""
+        breach = self._out_of_bounds
+        return verdict(
+            Grounds(
+                self._sidecars,
+                self.refusal is not None,
+                bool(self.changes),
+                Told(breach.reason.value, breach.message) if breach is not None else None,
+                self.answers,
+            )
+        )
+
+    @property
     def is_decided(self) -> bool:
         """Whether the server would decide: without the namespace it answers 503, and is asked again."""
         return self.reason is not Reason.NAMESPACE_UNKNOWN and all(one.undecided is None for one in self.answers)
@@ -115,6 +130,7 @@ class PodExplanation:
         return {
             "subject": self.subject,
             "where": self.where or None,
+            "verdict": self.verdict,
             "reason": self.reason.value,
             "message": self.message,
             "levels": [attrs.asdict(statement) for statement in self.statements],
@@ -131,9 +147,9 @@ class PodExplanation:
     def to_text(self) -> str:
         """For a person; no line break at the end."""
         heading = f"{self.where}: {self.subject}" if self.where else self.subject
-        reason, message = self._decisive
-        verdict = f"{'refused, ' if self.is_refused else '' if self.is_decided else 'not decided, '}{reason}"
-        lines = [heading, f"{verdict}: {message}" if message else verdict]
+        lines = [heading, self.verdict]
+        if str(self._sidecars) not in self.verdict:  # who asks why there is none looks for it here
+            lines.append(f"sidecars: {self._sidecars}")
         for title, found in (
             ("who says what (the first that says something counts)", _statement_lines(self.statements)),
             ("entries", map(_search_lines, self.searches)),
@@ -165,15 +181,8 @@ class PodExplanation:
         return next((one.refusal[1] for one in self.answers if one.refusal is not None), None)
 
     @property
-    def _decisive(self) -> tuple[str, str]:
-        """The reason and the message that come first."""
-        breach = None if self.refusal else self._out_of_bounds or self._refused_elsewhere
-        if breach is not None:
-            return str(breach.reason), breach.message
-        missing = next((one.undecided for one in self.answers if one.undecided is not None), None)
-        if missing is not None and self.reason is not Reason.NAMESPACE_UNKNOWN and self.refusal is None:
-            return missing.service, missing.why
-        return str(self.reason), self.message
+    def _sidecars(self) -> Told:
+        return Told(self.reason.value, self.message)
 
 
 def explain(

@@ -9,6 +9,7 @@ import attrs
 
 from controllers.explaining.asking import QuestionAnswer, RuleAnswer, ServiceAnswer
 from controllers.explaining.differences import ADDED, REMOVED, Change
+from controllers.wording import count
 from webhook.objects.meta import Json
 
 _SIGNS: Final = {ADDED: "+", REMOVED: "-"}
@@ -44,7 +45,7 @@ def _service_lines(one: ServiceAnswer, above: str) -> Iterator[str]:
     changes = [line for change in one.changes if (line := change_line(change)) not in above.split("\n")]
     yield from (f"  {line}" for line in changes[:_SHOWN])
     if len(changes) > _SHOWN:
-        yield f"    and {len(changes) - _SHOWN} more changes"
+        yield "    and " + count(len(changes) - _SHOWN, "more change")
 
 
 def _rule_lines(rule: RuleAnswer, above: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from webhook.logs import get_log
 from webhook.objects.meta import Json
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from controllers.plugins.finding import Origin
 
 log = get_log("plugins")
+
+RULE: Final = "rule"
+CONTROLLER: Final = "controller"
 
 
 def announce(section: PluginsSection, telemetry: Telemetry, *, local: bool) -> None:
@@ -32,15 +35,22 @@ def announce(section: PluginsSection, telemetry: Telemetry, *, local: bool) -> N
         log.info("local: controllers of plug-ins are off, as all are")
 
 
-def status(section: PluginsSection) -> Json | None:
-    """For the status page; None when nothing of others is in use."""
-    found = {
-        origin.name: {"kind": kind, "package": origin.package, "version": origin.version, "entryPoint": origin.target}
+def status(section: PluginsSection, *, local: bool) -> list[Json] | None:
+    """For the status page, a row each; None when nothing of others is in use. A rule and a controller may have one name."""
+    found = [
+        {
+            "name": origin.name,
+            "kind": kind,
+            "package": origin.package,
+            "version": origin.version,
+            "entryPoint": origin.target,
+            "on": kind == RULE or not local,
+        }
         for kind, origin in _origins(section)
-    }
+    ]
     return found or None
 
 
 def _origins(section: PluginsSection) -> Iterator[tuple[str, Origin]]:
-    yield from (("rule", rule.origin) for rule in section.rules_used)
-    yield from (("controller", one.origin) for one in section.controllers_used)
+    yield from ((RULE, rule.origin) for rule in section.rules_used)
+    yield from ((CONTROLLER, one.origin) for one in section.controllers_used)

@@ -22,7 +22,7 @@ from controllers.runtime.reconcile import Context, Key, Leadership, Outcome, Rec
 from controllers.runtime.resource import ListWatch
 from webhook.clock import Clock
 from webhook.errors import PluginError
-from webhook.objects.sources import dotted
+from webhook.objects.faults import dotted
 from webhook.telemetry import Telemetry
 
 

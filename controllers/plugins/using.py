@@ -22,7 +22,7 @@ from webhook.admission.plugin import NAME, RulePlugin, check_settings, service_o
 from webhook.admission.registry import taken
 from webhook.admission.service import Service
 from webhook.errors import PluginError
-from webhook.objects.sources import Faults, Path
+from webhook.objects.faults import Faults, Path
 
 # The names of our own controllers: labels of metrics, of threads and of health checks.
 OURS: Final = frozenset({"edge-health", "coverage", "pod-ip", "database-instance", "certificates", "sidecar-entries"})

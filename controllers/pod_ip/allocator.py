@@ -1,7 +1,8 @@
 """Carries out allocations: the steps of `webhook.addresses.allocating` against the API server, within the time of a review.
 
-Each request gets at most REQUEST_S, and never more than what is left. When the time is up after a reservation was made, it
-is taken back before anybody hears of the failure, since no pod can carry it then: it is not for the expiry to clean up.
+Each request gets at most REQUEST_S, and never more than what is left; one without an answer is made once more (`again`): a pod
+must not be refused because a kept connection went dark. When the time is up after a reservation was made, it is taken back
+before anybody hears of the failure, since no pod can carry it then: it is not for the expiry to clean up.
 Lists of all reservations, which only exhaustion asks for, are made once for everybody who waits, and stand for LIST_KEPT_S.
 
 Threads: any; the caller blocks on the API server. Locks guard memory only, but for the one list in progress.
@@ -21,6 +22,7 @@ from controllers.pod_ip.book import AddressBook
 from controllers.pod_ip.failures import undecided
 from controllers.pod_ip.paths import PODS_PATH, RESERVATIONS_PATH, pool_path, reservation_path, reservation_status_path
 from controllers.pod_ip.resources import reservation_from_object
+from controllers.runtime.again import asked_again
 from controllers.runtime.api import Creates, Deletes, PatchesMerge, Reads, ReadsBytes
 from controllers.runtime.errors import (
     AlreadyExists,
@@ -31,7 +33,7 @@ from controllers.runtime.errors import (
     UndecodableAnswer,
     UndecodableObject,
 )
-from controllers.runtime.resource import Params
+from controllers.runtime.resource import Json, Params
 from webhook.addresses.address import Address, AddressError
 from webhook.addresses.allocating import Steps, allocate, foreseen
 from webhook.addresses.effects import Carriers, Claim, Confirm, Effect, ListAll, Outcome, Reserve, Withdraw
@@ -148,13 +150,15 @@ class Allocator:
     def _done(self, effect: Effect, deadline: Deadline) -> Any:
         if isinstance(effect, Withdraw):
             return self._withdraw(effect.reservation)
-        left_s = min(REQUEST_S, deadline.remaining_s())
-        if left_s <= 0:
-            raise TimedOut("the time of the review is up")
+        return asked_again(lambda again: self._tried(effect, deadline, again=again), deadline)
+
+    def _tried(self, effect: Effect, deadline: Deadline, *, again: bool) -> Any:
+        """One attempt. *again*: an earlier one, of which nothing was heard, may have got through."""
+        left_s = _left_s(deadline)
         match effect:
             case Reserve():
-                return self._reserve(effect.asked, effect.address, left_s, deadline)
-            case Claim():
+                return self._reserve(effect, left_s, deadline, again=again)
+            case Claim():  # the claim of a lost answer is met as a conflict, and found by the read that follows
                 return self._claim(effect.reservation, effect.request_uid, left_s)
             case Confirm():
                 return self.reservation(effect.address, left_s)
@@ -163,20 +167,25 @@ class Allocator:
             case ListAll():
                 return self._list_all(left_s)
 
-    def _reserve(self, asked: Asked, address: Address, left_s: float, deadline: Deadline) -> ReservationFacts | None:
-        body, result = reservation_body(asked, address, self._identity), "failed"
+    def _reserve(self, effect: Reserve, left_s: float, deadline: Deadline, *, again: bool) -> ReservationFacts | None:
+        body, result = reservation_body(effect.asked, effect.address, self._identity), "failed"
         try:
-            made = reservation_from_object(self._api.create(RESERVATIONS_PATH, body, timeout_s=left_s))
-            result = "created"
-        except AlreadyExists:
-            result = "taken"
-            return None
+            made = self._made(effect, body, left_s, deadline, again=again)
+            result = "taken" if made is None else "created"
         finally:
             self._posts.labels(result).inc()
-        if deadline.expired():
+        if made is not None and deadline.expired():
             self._withdraw(made)
             raise TimedOut("the time of the review was up when the reservation was made")
         return made
+
+    def _made(self, effect: Reserve, body: Json, left_s: float, deadline: Deadline, *, again: bool) -> ReservationFacts | None:
+        """The new reservation; None when somebody else has the address."""
+        try:
+            return reservation_from_object(self._api.create(RESERVATIONS_PATH, body, timeout_s=left_s))
+        except AlreadyExists:
+            found = self.reservation(effect.address, _left_s(deadline)) if again else None
+            return found if found is not None and effect.made(found) else None
 
     def _withdraw(self, reservation: ReservationFacts) -> bool:
         path = reservation_path(reservation.address)
@@ -238,6 +247,14 @@ class Allocator:
         except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
             raise UndecodableAnswer(f"GET {path}: {error}") from error
         return [item.metadata for item in found.items or ()]
+
+
+def _left_s(deadline: Deadline) -> float:
+    """For the next request. Raises TimedOut when that is nothing."""
+    left_s = min(REQUEST_S, deadline.remaining_s())
+    if left_s <= 0:
+        raise TimedOut("the time of the review is up")
+    return left_s
 
 
 def _addresses(found: list[_Metadata]) -> list[Address]:

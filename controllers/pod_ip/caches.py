@@ -8,8 +8,8 @@
 The book hears of every change before a cache counts as synced. Without the CRDs the first lists are answered with 404: the
 reflectors say so in the log and ask again, at most every 30 s; nothing but this feature waits for them.
 Threads: a reflector each, and `calico/discovery`; started and stopped by `facts`. Look-ups: any thread, memory only.
-         `reservation` asks live when memory does not know, `confirmed` always: for at most LIVE_S, and never beyond the
-         deadline.
+         `reservation` asks live when memory does not know, `confirmed` always: for at most LIVE_S, once more when there was no
+         answer (`again`), and never beyond the deadline.
 Errors:  Unavailable, when the API server could not be asked; Misconfigured, when it refuses what is asked.
 """
 
@@ -24,6 +24,7 @@ from controllers.pod_ip.book import AddressBook
 from controllers.pod_ip.calico import Calico
 from controllers.pod_ip.failures import undecided
 from controllers.pod_ip.resources import pools_resource, reservations_resource, stateful_sets_resource
+from controllers.runtime.again import asked_again
 from controllers.runtime.errors import ApiError, NotFound, OnDeath, UndecodableObject
 from controllers.runtime.informer import Informer
 from controllers.runtime.resource import F, ListWatch, Resource
@@ -203,11 +204,14 @@ class AddressCaches:
         return (self.reservations, self.pools_informer, self.stateful_sets)
 
     def _live(self, read: Callable[[float], T], deadline: Deadline) -> T:
-        allowed_s = min(LIVE_S, deadline.remaining_s())
-        if allowed_s <= 0:
-            raise Unavailable("the time of the review is up")
-        try:
+        def attempt(_again: bool) -> T:
+            allowed_s = min(LIVE_S, deadline.remaining_s())
+            if allowed_s <= 0:
+                raise Unavailable("the time of the review is up")
             return read(allowed_s)
+
+        try:
+            return asked_again(attempt, deadline)
         except (ApiError, UndecodableObject) as error:
             raise undecided("the API server could not be asked", error) from error
 

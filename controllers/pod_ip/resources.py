@@ -39,9 +39,9 @@ from webhook.addresses.facts import (
 from webhook.addresses.grammar import parse_items
 from webhook.addresses.ranges import AddressSet
 from webhook.objects.durations import parse_duration_s
+from webhook.objects.faults import Faults
 from webhook.objects.meta import parse_time_s
 from webhook.objects.selectors import Selector
-from webhook.objects.sources import Faults
 
 BY_KEY: Final = "key"  # index of reservations: spec.reservationKey
 BY_OWNER: Final = "owner"  # index of reservations: spec.owner.uid

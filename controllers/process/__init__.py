@@ -6,7 +6,8 @@
     facts       where facts come from: watch caches, or files
     leading     the led side: election, Events, and the controllers that the leader runs
     led         which controllers those are, and what each needs
+    explained   the page /explain, over what the process has
     probes      /healthz, /readyz, /metrics, /statusz, /explain as WSGI applications
 
-Nothing imports it but `cli.serve` and what draws the documentation; `explaining.late` names its types.
+Nothing imports it but `cli.serve` and what draws the documentation.
 """

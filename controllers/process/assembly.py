@@ -30,20 +30,22 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 
 from controllers.certificates.expiry import watch_expiry
+from controllers.certificates.overview import overview
 from controllers.collector.heap import Heap
 from controllers.compatibility.requirements import requirements_of
 from controllers.config.address import Address
 from controllers.config.document import DEFAULT_HOME, Configuration
 from controllers.config.webhook import CertificateOrigin
-from controllers.explaining.late import BODY_BYTES, LatePage
+from controllers.explaining.late import BODY_BYTES
 from controllers.plugins import news as plugins
+from controllers.process.explained import explained
 from controllers.process.facts import ClusterFacts, FileFacts, WatchedFacts
 from controllers.process.leading import Leading, own_namespace
 from controllers.process.probes import Check, Probes, health_application, metrics_application
 from controllers.process.signals import signals
 from controllers.process.supervisor import Part, Supervisor
 from controllers.runtime.elector import make_identity
-from controllers.status.collecting import Section, collect, services, sidecar_entries, silent_nodes
+from controllers.status.gathering import Section, gather, services, sidecar_entries, silent_nodes
 from controllers.status.traffic.sampler import Traffic
 from controllers.version import version
 from webhook.admission.gate import Gate
@@ -60,6 +62,7 @@ from webhook.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from controllers.pod_ip.caches import AddressCaches
+    from webhook.serving.chains import Leaf
     from webhook.serving.server import Application
 
 log = get_log("process")
@@ -155,28 +158,25 @@ class Process:
             "coverage": lambda: self.leading.tally.status() if self.leading and self.leading.tally else None,
             "databases": self._databases_section,
             "addresses": self._addresses_section,
-            "plugins": lambda: plugins.status(self._config.plugins),
+            "plugins": lambda: plugins.status(self._config.plugins, local=self._local),
             "silentNodes": lambda: silent_nodes(self.facts.nodes(), self._config.votes.policy(), self._clock.wall_s()),
         }
-        return collect(sections)
+        return gather(sections)
 
     # -- inside
 
     def _certificate_section(self) -> Json:
-        expiry_s = self._leaf_expiry_s()
-        left_s = None if expiry_s is None else round(expiry_s - self._clock.wall_s())
-        section = {"source": self._config.webhook.certificate.source.value, "expiresInSeconds": left_s}
-        if not self._local and self._config.webhook.certificate.is_for_localhost_only():
-            section["localhostOnly"] = True
-        if self._followed is None:
-            return section
-        ca_s = self._followed.ca_expiry_s()
-        ca_left_s = None if ca_s is None else round(ca_s - self._clock.wall_s())
-        return {**section, "caExpiresInSeconds": ca_left_s, **self._followed.status()}
+        section, now_s = self._config.webhook.certificate, self._clock.wall_s()
+        told = overview(section, self._leaf(), self._followed, now_s, local=self._local)
+        return {**told, "handshakes": self._traffic.handshakes()}
+
+    def _leaf(self) -> Leaf | None:
+        server = self._servers.get("webhook")
+        return None if server is None else server.leaf
 
     def _leaf_expiry_s(self) -> float | None:
-        server = self._servers.get("webhook")
-        return None if server is None else server.certificate_expiry_s
+        leaf = self._leaf()
+        return None if leaf is None else leaf.not_after_s
 
     def _ensure_certificate(self) -> None:
         if self._followed is not None:
@@ -280,8 +280,8 @@ class Process:
 
     def _metrics_application(self) -> tuple[Application, int]:
         """What is served on the metrics port, and with how many threads."""
-        explained = LatePage(self.gate, self.facts, self._clock, lambda: self.leading)
-        pages = metrics_application(self._telemetry, self.status, self._clock.wall_s, explained.respond)
+        explain = explained(self.gate, self.facts, self._clock, lambda: self.leading)
+        pages = metrics_application(self._telemetry, self.status, self._clock.wall_s, explain.respond)
         section = self._config.metrics
         if not section.asks_the_cluster():
             return pages, SMALL_THREADS

@@ -9,6 +9,7 @@ RuntimeFault                                never raised itself
 `-- ApiError                                a request that gave no usable answer
     |-- Unreachable            no status    nobody's fault we know of: refused, reset, DNS, TLS; retry later
     |   `-- TimedOut           no status    connected, but no bytes in time; retry later
+    |       `-- HeldBack       no status    our own rate limit let nothing out in time; retry later
     |-- Cancelled              no status    we gave up on purpose (stop); no retry
     |-- UndecodableAnswer      2xx          a proxy, or a bug: not the JSON that was asked for; retry later
     |-- BadRequest             400          our fault; no retry helps
@@ -102,6 +103,10 @@ class TimedOut(Unreachable):
     """Connected, but no bytes within the time allowed. Retry later."""
 
     code = "TimedOut"
+
+
+class HeldBack(TimedOut):
+    """Our own rate limit would have let the request out too late, so nothing was sent. Retry later."""
 
 
 class Cancelled(ApiError):

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import attrs
 
+from webhook.objects.meta import Json as Json
+
 F = TypeVar("F")
 
-Json = dict[str, Any]
 Params = Mapping[str, str]
 Body = bytes | bytearray  # read_body's buffer is decoded as it is, not copied
 Index = Callable[[F], Iterable[str]]

@@ -3,7 +3,7 @@
 It and `access` import kubernetes, and only when a client is made: `--local` never does. From that package come the
 kubeconfig and in-cluster loaders (token refresh, exec plugins, proxies, TLS); what it leaves open is closed here: connect
 and read timeouts on every call, no hidden retries (its default repeats a PUT, which then meets its own conflict), our own
-User-Agent and rate limit, and credentials that are read again after a 401.
+User-Agent and rate limit, credentials that are read again after a 401, and kept connections that went dark.
 
 Threads: any may call anything. A request blocks its caller at most `timeout_s`, plus what nobody can bound: name resolution
          and the run of a credential plugin.
@@ -30,6 +30,7 @@ from controllers.runtime import access
 from controllers.runtime.errors import (
     ApiError,
     ClientConfigError,
+    HeldBack,
     TimedOut,
     Unauthorized,
     UndecodableAnswer,
@@ -47,6 +48,7 @@ from controllers.runtime.transport import (
     read_pieces,
     translated,
 )
+from controllers.runtime.trust import Trust
 from webhook.clock import Clock, Deadline
 from webhook.names import PROJECT
 from webhook.telemetry import Telemetry
@@ -77,6 +79,7 @@ class _Access:
 
     configuration: Any
     pool: urllib3.PoolManager
+    trust: Trust  # in the pool's idle connections
     base: str
     host: str
     loaded_s: float
@@ -149,7 +152,7 @@ class RestClient:
         response = self._answer("GET", path, params, deadline, cancel=cancel, method="LIST")
 
         def pieces() -> Iterator[bytes]:
-            with translated(request, cancel):
+            with self._doubting(), translated(request, cancel):
                 yield from read_pieces(response, self._limits.body_bytes, deadline.remaining_s)
 
         with _answered(response, cancel):
@@ -203,8 +206,7 @@ class RestClient:
         response = self._send("GET", "WATCH", path, {**params, "watch": "true"}, None, {"Accept": _JSON}, timeout, cancel)
         if response.status != 200:
             raise self._refused(request, response, cancel, self._limits.timeout_s)
-        # What swallows the packets of one connection swallows those of all that are as old.
-        return LineStream(response, request, cancel, on_silence=self.close)
+        return LineStream(response, request, cancel, on_silence=self._access.trust.withdraw)
 
     def cancellation(self) -> Cancel:
         """A new cancellation for one thread's requests."""
@@ -269,8 +271,17 @@ class RestClient:
         return response
 
     def _read(self, request: str, response: urllib3.BaseHTTPResponse, cancel: Cancel | None, deadline: Deadline) -> Body:
-        with _answered(response, cancel), translated(request, cancel):
+        with _answered(response, cancel), self._doubting(), translated(request, cancel):
             return read_body(response, self._limits.body_bytes, deadline.remaining_s)
+
+    @contextmanager
+    def _doubting(self) -> Iterator[None]:
+        """An answer that ends in silence inside the block casts doubt on the idle connections."""
+        try:
+            yield
+        except TimedOut:
+            self._access.trust.doubt()
+            raise
 
     def _refused(self, request: str, response: urllib3.BaseHTTPResponse, cancel: Cancel | None, timeout_s: float) -> ApiError:
         try:
@@ -329,7 +340,7 @@ class RestClient:
     def _wait_turn(self, request: str, longest_s: float, cancel: Cancel | None) -> None:
         wait_s = self._rate.reserve(longest_s)
         if wait_s is None:
-            raise TimedOut(f"{request}: held back by our own rate limit")
+            raise HeldBack(f"{request}: held back by our own rate limit")
         if wait_s > 0:
             self._clock.wait(cancel.fired if cancel is not None else threading.Event(), wait_s)
 
@@ -348,8 +359,10 @@ class RestClient:
         base = access.server_of(configuration.host)
         configuration.connection_pool_maxsize = _POOL_CONNECTIONS
         pool = RESTClientObject(configuration).pool_manager
-        make_cancellable(pool)
-        return _Access(configuration, pool, base, urlsplit(base).netloc, self._clock.monotonic_s())
+        host = urlsplit(base).netloc
+        trust = Trust(host, self._clock)
+        make_cancellable(pool, trust)
+        return _Access(configuration, pool, trust, base, host, self._clock.monotonic_s())
 
 
 @contextmanager

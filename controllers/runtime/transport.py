@@ -1,7 +1,8 @@
 """Requests that another thread can end: what urllib3's pools lack for a watch that must stop at once.
 
 A pool manager is made cancellable: each connection announces its socket just before it waits for an answer, so that a
-`Cancel` can shut it down while the reading thread is blocked. What the pools do (proxies, TLS, keep-alive) stays.
+`Cancel` can shut it down while the reading thread is blocked. And it is used again only while it is trusted: see `trust`.
+What the pools do (proxies, TLS, keep-alive) stays.
 
 Threads: a Cancel belongs to one requesting thread; `cancel` may be called by any.
 Errors: urllib3's and the socket's become ApiErrors here (`translated`), once.
@@ -21,6 +22,7 @@ import urllib3
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ReadTimeoutError
 
 from controllers.runtime.errors import ApiError, Cancelled, TimedOut, Unreachable
+from controllers.runtime.trust import Trust
 
 _CHUNK_BYTES = 256 * 1024
 _TIMEOUT_STEP_S = 0.05  # a read may be that much late
@@ -75,21 +77,40 @@ def _shut(sock: Any) -> None:
 class _Current(threading.local):
     cancel: Cancel | None = None
     may_send: Callable[[], object] | None = None
+    anew: bool = False
 
 
 _CURRENT = _Current()
 
 
-def make_cancellable(manager: urllib3.PoolManager) -> None:
-    """Let the connections of *manager* announce their sockets to the Cancel of the requesting thread."""
-    manager.pool_classes_by_scheme = {scheme: _announcing_pool(pool) for scheme, pool in manager.pool_classes_by_scheme.items()}
+def make_cancellable(manager: urllib3.PoolManager, trust: Trust) -> None:
+    """Let the connections of *manager* announce their sockets to the requesting thread's Cancel, and be kept on *trust*."""
+    pools = manager.pool_classes_by_scheme.items()
+    manager.pool_classes_by_scheme = {scheme: _announcing_pool(pool, trust) for scheme, pool in pools}
 
 
-def _announcing_pool(pool: Any) -> Any:
+def _announcing_pool(pool: Any, trust: Trust) -> Any:
+    def connect(connection: Any) -> None:
+        connection.era = None  # of the last answer; none came yet
+        base.connect(connection)
+
+    def is_connected(connection: Any) -> bool:
+        # What the pool asks of an idle connection that it is about to use; it closes and reconnects one that is not.
+        trusted = connection.era == trust.era and not _CURRENT.anew
+        return trusted and bool(base.is_connected.fget(connection))
+
     def getresponse(connection: Any) -> Any:
         if _CURRENT.cancel is not None:
             _CURRENT.cancel.attach(connection.sock)
-        return base.getresponse(connection)
+        try:
+            response = base.getresponse(connection)
+        except TimeoutError:
+            # One that was opened a moment ago says that the server is slow, and nothing of those that are older.
+            if connection.era is not None:
+                trust.doubt()
+            raise
+        connection.era = trust.era
+        return response
 
     def send(connection: Any, data: Any) -> None:
         if _CURRENT.may_send is not None:
@@ -99,7 +120,8 @@ def _announcing_pool(pool: Any) -> Any:
         base.send(connection, data)
 
     base = pool.ConnectionCls
-    connection = type(base.__name__, (base,), {"getresponse": getresponse, "send": send})
+    changed = {"connect": connect, "getresponse": getresponse, "send": send}
+    connection = type(base.__name__, (base,), {"era": None, "is_connected": property(is_connected), **changed})
     return type(pool.__name__, (pool,), {"ConnectionCls": connection})
 
 
@@ -126,6 +148,16 @@ def sent_only_if(may_send: Callable[[], object]) -> Iterator[None]:
         yield
     finally:
         _CURRENT.may_send = None
+
+
+@contextmanager
+def on_new_connections() -> Iterator[None]:
+    """Requests of this thread inside the block use no connection that was kept."""
+    _CURRENT.anew = True
+    try:
+        yield
+    finally:
+        _CURRENT.anew = False
 
 
 # ValueError: http.client on a file that another thread has closed, or on chunk sizes that are no numbers.

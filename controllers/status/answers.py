@@ -19,6 +19,9 @@ LATELY_S: Final = 60.0  # a candidate asks about the lease every few seconds, wh
 DAY_S: Final = 86400.0
 LEAF_SOON_S: Final = 7 * DAY_S  # as the alert GatehouseCertificateExpiresSoon has it
 CA_SOON_S: Final = 30 * DAY_S
+_NAMED: Final = 3  # of names that the certificate lacks
+# Why a handshake fails when a certificate is the cause: OpenSSL's unknown_ca is an "alert", Go's bad_certificate the other.
+_OF_CERTIFICATES: Final = frozenset({"certificate", "alert"})
 GUARD_OLD_S: Final = 12 * 3600.0  # as the alert GatehouseGuardOld has it
 
 
@@ -145,16 +148,21 @@ def expiring(status: Json) -> Answer:
     distrusted = [kind for kind, trusts in (section.get("trusted") or {}).items() if not trusts]
     trouble = section.get("trouble")
     local = bool(section.get("localhostOnly"))
+    uncovered, handshakes = section.get("uncovered") or (), section.get("handshakes") or {}
     facts = ["it is for localhost only: through a Service the API server refuses it (webhook.certificate)"] if local else []
+    if uncovered:
+        named = ", ".join(uncovered[:_NAMED]) + (f" and {len(uncovered) - _NAMED} more" if len(uncovered) > _NAMED else "")
+        facts.append(f"it is not valid for {named}, which our webhook configurations call: the API server refuses it")
     facts += [f"certificate cannot be renewed: {trouble}"] if trouble else []
     facts += [f"{kind} does not trust it: its caBundle lacks our CA" for kind in distrusted]
+    facts += _handshakes(handshakes)
     facts += [f"CA {expiry(ca_s)}"] if ca_s is not None else []
     level = Level.OK
     if leaf_s is None:
         level = Level.ATTENTION
-    elif leaf_s <= 0 or (ca_s is not None and ca_s <= 0) or distrusted:
+    elif leaf_s <= 0 or (ca_s is not None and ca_s <= 0) or distrusted or uncovered:
         level = Level.BAD
-    elif local or trouble or leaf_s < LEAF_SOON_S or (ca_s is not None and ca_s < CA_SOON_S):
+    elif local or trouble or _distrust(handshakes) or leaf_s < LEAF_SOON_S or (ca_s is not None and ca_s < CA_SOON_S):
         level = Level.ATTENTION
     return answer(level, f"certificate {expiry(leaf_s)}", *facts)
 
@@ -171,6 +179,20 @@ def _broken(process: Json) -> dict[str, str]:
     """Checks that fail, with their reasons."""
     checks = process.get("checks")
     return {name: why for name, why in checks.items() if why is not None} if isinstance(checks, dict) else {}
+
+
+def _distrust(handshakes: Json) -> int:
+    """How many callers lately ended the handshake because of a certificate, ours or their own."""
+    return sum(number for why, number in handshakes.get("failed", {}).items() if why in _OF_CERTIFICATES)
+
+
+def _handshakes(handshakes: Json) -> list[str]:
+    failed = handshakes.get("failed") or {}
+    if not failed:
+        return []
+    reasons = ", ".join(f"{number} {why}" for why, number in failed.items())
+    told = f"{count(sum(failed.values()), 'TLS handshake')} failed in the last {span(handshakes['windowSeconds'])} ({reasons})"
+    return [f"{told}: do callers trust our CA, and we theirs?" if _distrust(handshakes) else told]
 
 
 def _traffic(rows: list[Json]) -> list[str]:

@@ -33,6 +33,7 @@ def describe(page: Json) -> str:
     lines += _more(silent.get("nodes", ()), silent.get("count"))
     lines += _services(page.get("services"))
     lines += _table("cache", page.get("caches"), ("synced", "objects", "silenceSeconds", "trouble"))
+    lines += _plugins(page.get("plugins"))
     lines += _sidecars(page.get("sidecars", {}))
     if addresses := page.get("addresses"):
         lines += ["", *_addresses(addresses)]
@@ -47,6 +48,24 @@ def _kubernetes(section: Json) -> list[str]:
     """What the API server is too old for; nothing else of its version matters at 3 a.m."""
     rows = section.get("tooOldFor", ())
     return [f"Kubernetes {section['version']} is TOO OLD for {row['part']}, which needs {row['minimum']}" for row in rows]
+
+
+def _plugins(section: Any) -> list[str]:
+    """Rules and controllers of other packages, a row each."""
+    if not section:
+        return []
+    if failed := _failed("plug-ins", section):
+        return ["", failed]
+    rows = [
+        (
+            row["name"],
+            f"{row['kind']}{', off' if row.get('on') is False else ''}",
+            f"{row['package']} {row['version']}",
+            row["entryPoint"],
+        )
+        for row in section[:LISTED]
+    ]
+    return ["", *aligned([("plug-in", "kind", "package", "entry point"), *rows]), *_more(section)]
 
 
 def _sidecars(section: Json) -> list[str]:

@@ -16,7 +16,8 @@ from http.server import BaseHTTPRequestHandler
 
 import attrs
 
-from controllers.testing.objects import Json, Refusal
+from controllers.testing.objects import Refusal
+from webhook.objects.meta import Json
 
 TICK_S = 0.05  # how often a silent connection looks whether its client has left
 

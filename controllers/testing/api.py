@@ -31,7 +31,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from controllers.testing.answers import TICK_S, Answer, Exchange, Request, stream
-from controllers.testing.objects import Json, Objects, Refusal, Target, selection_of
+from controllers.testing.objects import Objects, Refusal, Target, selection_of
+from webhook.objects.meta import Json
 
 
 class FakeApi:

@@ -18,9 +18,8 @@ import msgspec
 
 from controllers.testing.patches import PatchRefused, json_patch, merge_patch, strategic_patch
 from controllers.testing.selecting import Selection
-from webhook.objects.sources import Faults
-
-Json = dict[str, Any]
+from webhook.objects.faults import Faults
+from webhook.objects.meta import Json
 
 END_MARK = {"k8s.io/initial-events-end": "true"}
 _DELETED_AT = "2026-01-01T00:00:00Z"

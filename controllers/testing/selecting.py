@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import attrs
 import msgspec
 
 from webhook.objects.selectors import Selector
-
-Json = dict[str, Any]
 
 
 @attrs.frozen

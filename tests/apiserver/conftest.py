@@ -15,8 +15,9 @@ from tests.apiserver.minute import Minute
 from tests.apiserver.nodes import Heartbeats
 from tests.cluster import Api, Cluster, Settings, binaries
 from tests.cluster.components import CONTROLLER_MANAGER
-from tests.cluster.ending import end_cleanly_on_sigterm
+from tests.cluster.sigterm import end_cleanly_on_sigterm
 from tests.server.conftest import figures, pytest_terminal_summary
+from tests.suites import give_time
 
 __all__ = ["end_cleanly_on_sigterm", "figures", "pytest_terminal_summary"]
 
@@ -42,9 +43,7 @@ TEST_LIMIT_S = 400  # for a test with its fixtures: clusters to start, a grace p
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give these tests the time that real controllers take."""
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.timeout(TEST_LIMIT_S))
+    give_time(HERE, items, TEST_LIMIT_S)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -138,6 +138,11 @@ class Gatehouse:
             if sample["name"] == metric and labels.items() <= dict(_LABEL.findall(sample["labels"] or "")).items()
         )
 
+    def status(self) -> Json:
+        """What its status page says to programs."""
+        page: Json = json.loads(self._connections["metrics"].call("GET", "/statusz").body)
+        return page
+
     def wait_until_called(self, admin: Api) -> None:
         """Wait until the API server sends reviews here: it takes a moment to notice a new registration."""
         name = "registration-probe"

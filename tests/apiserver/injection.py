@@ -11,40 +11,13 @@ from tests.apiserver.waiting import wait_for
 from tests.apiserver.workloads import pods_path
 from tests.cluster import Api, Cluster, Json
 from tests.cluster.kinds import apply
+from tests.webhook.sidecars.entries import article
 
 ASKING = {"sidecar-injector": "enabled"}  # its pods may ask
 EVERY_POD = {"pod-admission-webhook-injection": "enabled"}  # each of its pods gets the default entries
 SIDECARS = {"gatehouse.dev/sidecars": "true"}
 ASKS = {"sidecar-injector/inject": "true"}
-
-# The ConfigMap of the published demo, as it stands there.
-ENVOY = """\
-containers:
-  - name: envoy
-    image: lyft/envoy:845747db88f102c0fd262ab234308e9e22f693a1
-    command: ["/usr/local/bin/envoy"]
-    args:
-      - "--concurrency 4"
-      - "--config-path /etc/envoy/envoy.json"
-      - "--mode serve"
-    ports:
-      - containerPort: 80
-        protocol: TCP
-    resources:
-      limits:
-        cpu: "1000m"
-        memory: "512Mi"
-      requests:
-        cpu: "100m"
-        memory: "64Mi"
-    volumeMounts:
-      - name: envoy-conf
-        mountPath: /etc/envoy
-volumes:
-  - name: envoy-conf
-    configMap:
-      name: envoy
-"""
+ENVOY = article.ENVOY
 
 
 def namespace(api: Api, name: str, labels: Mapping[str, str] = ASKING, annotations: Mapping[str, str] | None = None) -> None:

@@ -1,7 +1,8 @@
 """A relay between Gatehouse and the API server that can hold back what has been under way for long: watches.
 
-Bytes pass through unread, so TLS stays between the two ends. While `holding`, connections that existed before deliver
-nothing and lose nothing; new ones pass. So a cache lags behind the cluster for exactly as long as a test wants.
+Bytes pass through unread, so TLS stays between the two ends. While `holding`, watches that existed before deliver nothing and
+lose nothing; everything else passes. So a cache lags behind the cluster for exactly as long as a test wants. While
+`darkened`, no connection that existed before delivers anything, as after a balancer or a NAT has forgotten them.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
+
+import attrs
 
 from tests.cluster import Cluster
 from tests.cluster.components import APISERVER_PORT
@@ -19,15 +22,23 @@ from tests.cluster.network import ADDRESS
 _CHUNK_BYTES = 64 * 1024
 
 
+@attrs.define(eq=False)
+class _Line:
+    """One connection: what holds back its answers."""
+
+    may_deliver: threading.Event = attrs.field(factory=threading.Event)
+    is_dark: bool = False
+
+
 class Relay:
     """Listens inside the cluster's namespace; its threads run inside the block."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._namespace = cluster.namespace
         self._listener = self._namespace.listen()
-        self._lock = threading.Lock()  # guards _sockets and _gates; no IO under it
+        self._lock = threading.Lock()  # guards _sockets and _lines; no IO under it
         self._sockets: list[socket.socket] = []
-        self._gates: list[threading.Event] = []  # one a connection, set while it may deliver
+        self._lines: list[_Line] = []
         self._threads: list[threading.Thread] = []
 
     @property
@@ -37,16 +48,15 @@ class Relay:
 
     @contextlib.contextmanager
     def holding(self) -> Iterator[None]:
-        """Inside the block nothing comes out of the connections that exist now."""
-        with self._lock:
-            held = list(self._gates)
-        for gate in held:
-            gate.clear()
-        try:
+        """Inside the block nothing comes out of the watches that exist now."""
+        with self._held(dark=False):
             yield
-        finally:
-            for gate in held:
-                gate.set()
+
+    @contextlib.contextmanager
+    def darkened(self) -> Iterator[None]:
+        """Inside the block nothing comes out of the connections that exist now, also those that are kept for a next request."""
+        with self._held(dark=True):
+            yield
 
     def __enter__(self) -> Relay:
         self._start(self._accept)
@@ -63,6 +73,19 @@ class Relay:
         for end in everything:
             end.close()
 
+    @contextlib.contextmanager
+    def _held(self, *, dark: bool) -> Iterator[None]:
+        with self._lock:
+            held = list(self._lines)
+        for line in held:
+            line.is_dark = dark
+            line.may_deliver.clear()
+        try:
+            yield
+        finally:
+            for line in held:
+                line.may_deliver.set()
+
     def _accept(self) -> None:
         while True:
             try:
@@ -71,20 +94,24 @@ class Relay:
             except OSError:
                 return
             server.settimeout(None)
-            gate = threading.Event()
-            gate.set()
+            line = _Line()
+            line.may_deliver.set()
             with self._lock:
                 self._sockets += [client, server]
-                self._gates.append(gate)
-            self._start(self._pump, client, server, None)
-            self._start(self._pump, server, client, gate)
+                self._lines.append(line)
+            self._start(self._pump, client, server, lambda asked=line: self._asked(asked))
+            self._start(self._pump, server, client, lambda held=line: held.may_deliver.wait(60.0))
 
     @staticmethod
-    def _pump(source: socket.socket, target: socket.socket, gate: threading.Event | None) -> None:
+    def _asked(line: _Line) -> None:
+        if not line.is_dark:
+            line.may_deliver.set()  # nobody sends anything on a watch: this one was idle
+
+    @staticmethod
+    def _pump(source: socket.socket, target: socket.socket, before_each: Callable[[], object]) -> None:
         with contextlib.suppress(OSError):
             while content := source.recv(_CHUNK_BYTES):
-                if gate is not None:
-                    gate.wait(60.0)
+                before_each()
                 target.sendall(content)
         with contextlib.suppress(OSError):
             target.shutdown(socket.SHUT_WR)

@@ -21,11 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
 
 import attrs
 
-Json = dict[str, Any]
+from tests.cluster.api import Json
 
 # Which writes only a leader makes: verb, resource, subresource.
 LED = {("patch", "nodes", ""), ("patch", "pods", "status")}

@@ -39,7 +39,7 @@ def relay(quiet_cluster: Cluster) -> Iterator[Relay]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _gatehouse(quiet_cluster: Cluster, api: Api, relay: Relay, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def gatehouse(quiet_cluster: Cluster, api: Api, relay: Relay, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gatehouse]:
     """Gatehouse behind the relay, registered, with two nodes in its caches that are well and vouched for."""
     for number, name in enumerate(("silent", "unwell", "published"), 1):
         nodes.create_node(api, name, NAMESPACE, "true")
@@ -49,7 +49,7 @@ def _gatehouse(quiet_cluster: Cluster, api: Api, relay: Relay, tmp_path_factory:
         gatehouse.registration().applied(api),
     ):
         gatehouse.wait_until_called(api)
-        yield
+        yield gatehouse
 
 
 def test_a_pod_stays_ready_though_the_cache_takes_its_silent_node_for_well(
@@ -65,12 +65,15 @@ def test_a_pod_stays_ready_though_the_cache_takes_its_silent_node_for_well(
     wait_for(lambda: _read_live(log, "silent"), 5.0, "the one live read of the node")
 
 
-def test_a_pod_of_a_node_whose_kubelet_is_unwell_is_not_kept_ready(api: Api, relay: Relay) -> None:
+def test_a_pod_of_a_node_whose_kubelet_is_unwell_is_not_kept_ready(api: Api, relay: Relay, gatehouse: Gatehouse) -> None:
+    before = _found_live(gatehouse)
+
     with relay.holding():
         _set_ready(api, "unwell", "False")
         pod = _mark_not_ready(api, "unwell")
 
     assert nodes.ready_status(pod) == "False"
+    assert _found_live(gatehouse) > before, "which it is also when nobody answers"
 
 
 def test_a_new_endpoint_slice_keeps_the_address_too(api: Api, relay: Relay) -> None:
@@ -100,6 +103,10 @@ def _mark_not_ready(api: Api, pod: str) -> Json:
     patch: Json = {"status": {"conditions": [condition]}}
     path = f"{workloads.pods_path(NAMESPACE)}/{pod}/status"
     return api.patch(path, patch, STRATEGIC_MERGE_PATCH, NODE_CONTROLLER)
+
+
+def _found_live(gatehouse: Gatehouse) -> float:
+    return gatehouse.total("gatehouse_confirmations_total", resource="nodes", result="found")
 
 
 def _read_live(log: AuditLog, node: str) -> bool:

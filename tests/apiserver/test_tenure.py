@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 from tests.apiserver.tenure import History, Rules, faults
+from tests.cluster.api import Json
 
 A, B, NOBODY_KNOWN = "sa:a", "sa:b", "admin"
 RULES = Rules(lease_duration_s=3.0, renew_deadline_s=2.0)
 START_S = 1_800_000_000.0
-Json = dict[str, Any]
 
 
 class Log:

@@ -26,6 +26,7 @@ from tests.bench.schedule import Schedule
 from tests.cluster.binaries import BuildError
 from tests.cluster.processes import Processes
 from tests.load.program import LoadError, binary
+from webhook.objects.meta import Json
 
 _QUIET = 0.25  # load average per core up to which a machine counts as quiet
 
@@ -55,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured")
     parser.add_argument("--write", action="store_true", help="write docs/performance.json and render the pages from it")
     parser.add_argument("--compare", action="store_true", help="compare with the committed figures: 1 when one is twice as bad")
+    parser.add_argument("--warnings", type=Path, metavar="FILE", help="add to it what --compare finds worse, a line each")
     parser.add_argument("--case", action="append", choices=list(reviews.CASES), metavar="NAME", help=", ".join(reviews.CASES))
     names = [contender.name for contender in CONTENDERS]
     parser.add_argument("--server", action="append", choices=names, metavar="NAME", help=", ".join(names))
@@ -93,14 +95,14 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         print(report.table(rows, REFERENCE))
         print(_note(plan, machine, ended))
         _kept(options, results.stamped(_document(plan, rows) | ended, machine))
-        return _judged(plan, place, servers, rows) if options.compare else 0
+        return _judged(plan, place, servers, rows, options.warnings) if options.compare else 0
     finally:
         for name in processes.names():
             processes.stop(name)
         _say(f"done in {time.monotonic() - start_s:.0f} s")
 
 
-def _note(plan: Schedule, machine: report.Json, ended: report.Json) -> str:
+def _note(plan: Schedule, machine: Json, ended: Json) -> str:
     return (
         f"\nMedians of {plan.rounds} runs of {plan.seconds:g} s. "
         f"ratio: processor time to that of {REFERENCE}, median of pairs.\n"
@@ -110,7 +112,7 @@ def _note(plan: Schedule, machine: report.Json, ended: report.Json) -> str:
     )
 
 
-def _kept(options: argparse.Namespace, document: report.Json) -> None:
+def _kept(options: argparse.Namespace, document: Json) -> None:
     """Write *document* where it was asked for."""
     if options.json:
         options.json.write_text(json.dumps(document, indent=1) + "\n")
@@ -120,14 +122,14 @@ def _kept(options: argparse.Namespace, document: report.Json) -> None:
         _say("docs/performance.json and the pages from it are written")
 
 
-def _judged(plan: Schedule, place: Place, servers: Mapping[str, Server], rows: Sequence[Row]) -> int:
-    """Beside the committed figures; what looks bad is measured again, for longer."""
+def _judged(plan: Schedule, place: Place, servers: Mapping[str, Server], rows: Sequence[Row], warnings: Path | None) -> int:
+    """Beside the committed figures; what looks bad is measured again, for longer; what stays bad goes to *warnings*, too."""
 
     def again(doubtful: Set[tuple[str, int]]) -> list[Row]:
         steps = tuple(step for step in plan.steps if (step.case, step.callers) in doubtful)
         return _measured(attrs.evolve(plan, steps=steps, rounds=results.ROUNDS_AGAIN), place, servers)
 
-    return results.judged(rows, results.read().get("admissions", {}), again, _say)
+    return results.judged(rows, results.read().get("admissions", {}), again, results.noting(warnings, _say))
 
 
 def _started(plan: Schedule, place: Place, processes: Processes) -> dict[str, Server]:
@@ -154,7 +156,7 @@ def _measured(plan: Schedule, place: Place, servers: Mapping[str, Server]) -> li
     return rows
 
 
-def _document(plan: Schedule, rows: Sequence[Row]) -> report.Json:
+def _document(plan: Schedule, rows: Sequence[Row]) -> Json:
     return {
         "rounds": plan.rounds,
         "seconds": plan.seconds,

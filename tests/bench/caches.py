@@ -139,7 +139,7 @@ class Caches:
         raise CacheError(f"{name}: not {key} within {SYNC_WITHIN_S:g} s:\n{self._processes.log_tail(name)}")
 
 
-def measure(plan: Plan, folder: Path) -> report.Json:
+def measure(plan: Plan, folder: Path) -> Json:
     """The section caches. Raises CacheError, ClusterError, BuildError."""
     peers.peer_program()
     found = []
@@ -288,7 +288,7 @@ def _all(do: Callable[[int], None], numbers: Sequence[int]) -> None:
 
 
 def _rounded(values: dict[str, float]) -> dict[str, Any]:
-    return {name: float(f"{value:.4g}") for name, value in values.items()}
+    return {name: report.four_digits(value) for name, value in values.items()}
 
 
 def _size(text: str) -> tuple[str, int]:

@@ -20,8 +20,7 @@ import attrs
 from tests.bench import page, report, results
 from tests.cluster.binaries import BuildError
 from tests.cluster.cluster import ClusterError
-
-Json = dict[str, Any]
+from webhook.objects.meta import Json
 
 
 @attrs.frozen

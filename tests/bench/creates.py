@@ -100,7 +100,7 @@ SCENES = (
 )
 
 
-def measure(rounds: int, count: int, folder: Path) -> report.Json:
+def measure(rounds: int, count: int, folder: Path) -> Json:
     """The section creates. Raises ClusterError, BuildError, AssertionError when a webhook does not work."""
     peers.peer_program()
     settings = Settings(f"bench-{os.getpid()}", {CONTROLLER_MANAGER: NOBODY_JUDGES})
@@ -138,7 +138,7 @@ def _rounds(cluster: Cluster, admin: Api, scene: Scene, rounds: int, count: int,
 def _medians(runs: Mapping[str, Sequence[Run]]) -> Json:
     figures = [field.name for field in attrs.fields(Run)]
     return {
-        name: {figure: _short(median(getattr(run, figure) for run in all_of)) for figure in figures}
+        name: {figure: report.four_digits(median(getattr(run, figure) for run in all_of)) for figure in figures}
         for name, all_of in runs.items()
     }
 
@@ -150,16 +150,12 @@ def _pairs(runs: Mapping[str, Sequence[Run]]) -> Json:
         if name != NONE:
             pairs = [*zip(all_of, runs[NONE], strict=True)]
             found[name] = {
-                figure: _short(median(getattr(run, figure) / getattr(without, figure) for run, without in pairs))
+                figure: report.four_digits(median(getattr(run, figure) / getattr(without, figure) for run, without in pairs))
                 for figure in ("rate", "p50_ms", "p99_ms")
             }
             beyond = median(run.p99_ms - targets.CREATE_FACTOR * without.p99_ms for run, without in pairs)
-            found[name]["p99_beyond_ms"] = _short(beyond)
+            found[name]["p99_beyond_ms"] = report.four_digits(beyond)
     return found
-
-
-def _short(value: float) -> float:
-    return float(f"{value:.4g}")
 
 
 @contextmanager

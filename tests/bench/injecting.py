@@ -6,13 +6,11 @@ For the peers that run on other servers; what the rules say is in the peer's own
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 import jsonpatch
 
 from webhook.names import DEFAULT_CONTAINER, INJECTED
-
-Json = dict[str, Any]
+from webhook.objects.meta import Json
 
 
 def injected(pod: Json, rules: Json) -> Json:

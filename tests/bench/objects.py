@@ -10,9 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Any
 
-Json = dict[str, Any]
+from webhook.objects.meta import Json
 
 NAMESPACE = "shop"
 SIDECAR = """\

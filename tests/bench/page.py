@@ -10,17 +10,14 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from tests.bench import results, targets
-from tests.bench.contenders import BY_HAND, GATEHOUSE, REFERENCE
+from tests.bench.contenders import BY_HAND, GATEHOUSE, REFERENCE, ROOT
 from tests.bench.picture import picture
 from tests.bench.reviews import WORDS
 from tests.bench.targets import PROCESSOR, Verdict
+from webhook.objects.meta import Json
 
-Json = dict[str, Any]
-
-ROOT = Path(__file__).parents[2]
 README, PAGE, PICTURE = ROOT / "README.md", ROOT / "docs" / "performance.md", ROOT / "docs" / "pictures" / "performance.svg"
 BEGIN, END = "<!-- performance: made by `make performance` -->\n", "<!-- performance: end -->\n"
 # The README's rows.

@@ -7,14 +7,12 @@ end if the peer's patches were written by hand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 from xml.sax.saxutils import escape
 
 from tests.bench.contenders import BY_HAND, GATEHOUSE, REFERENCE
 from tests.bench.reviews import WORDS
 from tests.bench.targets import PROCESSOR, RATIOS
-
-Json = dict[str, Any]
+from webhook.objects.meta import Json
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _STEP, _BAR = 960, 230, 270, 90, 30, 18
 _TITLE = escape(f"Processor time per admission, beside the same webhook on {REFERENCE}")

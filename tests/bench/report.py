@@ -11,14 +11,12 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import attrs
 
 from tests.bench import versions
 from tests.bench.measure import Sample
-
-Json = dict[str, Any]
+from webhook.objects.meta import Json
 
 FIGURES: Mapping[str, Callable[[Sample], float | None]] = {
     "processor_us": lambda sample: sample.processor_us,
@@ -105,7 +103,12 @@ def _between(values: Sequence[float]) -> list[float | None] | None:
 
 
 def _short(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.4g}")
+    return None if value is None else four_digits(value)
+
+
+def four_digits(value: float) -> float:
+    """*value* as a figure is kept: what runs differ by is in the third."""
+    return float(f"{value:.4g}")
 
 
 def _digits(value: float | None, form: str = ".0f") -> str:

@@ -12,18 +12,17 @@ import datetime
 import json
 from collections.abc import Callable, Iterator, Sequence, Set
 from pathlib import Path
-from typing import Any
 
 import attrs
 
 from tests.bench import report
-from tests.bench.contenders import GATEHOUSE, REFERENCE
+from tests.bench.contenders import GATEHOUSE, REFERENCE, ROOT
 from tests.bench.targets import PROCESSOR, RATE
+from webhook.objects.meta import Json
 
-Json = dict[str, Any]
-
-FILE = Path(__file__).parents[2] / "docs" / "performance.json"
+FILE = ROOT / "docs" / "performance.json"
 WARN_AT, FAIL_AT = 1.25, 2.0
+BAD = ("warning: ", "FAILED: ")  # how a line begins that tells of something bad
 ROUNDS_AGAIN = 7  # of what looked bad
 MEMORY = "resident_mib"
 _UNITS = {
@@ -116,6 +115,18 @@ def judged(rows: Sequence[report.Row], committed: Json, again: Again, say: Calla
     worst = max(found, key=lambda change: change.factor)
     say(f"{len(found)} figures beside the committed ones, at worst {worst.factor:.2f} times as bad ({worst.case})")
     return int(worst.factor >= FAIL_AT)
+
+
+def noting(file: Path | None, say: Callable[[str], None]) -> Callable[[str], None]:
+    """*say*, that also adds to *file* what `judged` finds bad: for whoever repeats it where it is seen."""
+
+    def said(message: str) -> None:
+        say(message)
+        if file is not None and message.startswith(BAD):
+            with file.open("a") as lines:
+                lines.write(f"bench: {message}\n")
+
+    return said
 
 
 def _compared(found: Sequence[Json]) -> dict[tuple[str, int, str], float]:

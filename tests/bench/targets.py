@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import attrs
 
 from tests.bench import reviews
 from tests.bench.contenders import BARE, BY_HAND, GATEHOUSE, REFERENCE
-
-Json = dict[str, Any]
+from webhook.objects.meta import Json
 
 
 @attrs.frozen

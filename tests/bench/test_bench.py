@@ -14,13 +14,11 @@ from pathlib import Path
 import pytest
 
 from tests.bench import contenders, report, reviews, versions
-from tests.bench.contenders import BARE, GATEHOUSE, Place
+from tests.bench.contenders import BARE, GATEHOUSE, ROOT, Place
 from tests.bench.measure import MeasureError, Plan, Sample, measure
 from tests.bench.report import Row, table
 from tests.bench.usage import Usage, clock_s
 from tests.cluster.processes import Process, Processes
-
-ROOT = Path(__file__).parents[2]
 
 
 def sample(processor_us: float, p99_us: int | None = 1000, rps: float = 1000.0) -> Sample:

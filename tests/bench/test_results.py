@@ -145,6 +145,27 @@ def test_twice_as_bad_fails_and_a_quarter_warns(now: float, code: int, said: str
     assert [line[: len(said)] for line in told] == ([said] if said else [])
 
 
+def test_what_is_worse_is_noted_for_whoever_repeats_it(tmp_path: Path) -> None:
+    heard: list[str] = []
+    noted = tmp_path / "warnings"
+    noted.write_text("of before\n")
+
+    results.judged(rows(250, 1000), section(200, 1000), lambda _: rows(250, 1000), results.noting(noted, heard.append))
+
+    of_before, warning = noted.read_text().splitlines()
+    assert of_before == "of before"
+    assert warning.startswith("bench: warning: node-20k, 4 callers") and warning.removeprefix("bench: ") in heard
+    assert len(heard) > 1
+
+
+def test_nothing_is_noted_where_nothing_is_worse(tmp_path: Path) -> None:
+    noted = tmp_path / "warnings"
+
+    assert results.judged(rows(200, 1000), section(200, 1000), lambda _: [], results.noting(noted, lambda line: None)) == 0
+
+    assert not noted.exists()
+
+
 def test_what_was_bad_by_chance_is_measured_again_before_it_is_judged() -> None:
     asked: list[set[tuple[str, int]]] = []
 

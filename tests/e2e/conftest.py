@@ -10,11 +10,12 @@ import pytest
 from tests.apiserver.addresses import calico
 from tests.apiserver.waiting import wait_for
 from tests.cluster import Api, binaries
-from tests.cluster.ending import end_cleanly_on_sigterm
+from tests.cluster.sigterm import end_cleanly_on_sigterm
 from tests.e2e import grounds, images, installed, pods
 from tests.e2e.grounds import Ground
 from tests.e2e.installed import Installed
 from tests.server.conftest import figures, pytest_terminal_summary
+from tests.suites import give_time, ignored_unless_asked_for
 
 __all__ = ["end_cleanly_on_sigterm", "figures", "pytest_terminal_summary"]
 
@@ -35,15 +36,12 @@ ORDER = (
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave them out unless they are asked for by name: they need root and many minutes."""
-    asked = any(Path(argument.partition("::")[0]).resolve().is_relative_to(HERE) for argument in config.args)
-    return None if asked else True
+    return ignored_unless_asked_for(HERE, config)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give these tests the time that real nodes take, and their order: what is measured idle first, the end last."""
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.timeout(TEST_LIMIT_S))
+    give_time(HERE, items, TEST_LIMIT_S)
     items.sort(key=lambda item: ORDER.index(item.path.stem) if item.path.parent == HERE else -1)
 
 

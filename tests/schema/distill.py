@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from webhook.objects.meta import Json
 
 ROOT = "io.k8s.api.core.v1.PodSpec"
 # Types that decode themselves: the schema of a Quantity says "string or number", of a FieldsV1 "object".
@@ -12,7 +12,6 @@ SPECIAL = {
     "io.k8s.apimachinery.pkg.apis.meta.v1.Time": "date-time",
     "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": "any",
 }
-Json = dict[str, Any]
 
 
 def distill(schemas: Json, version: str) -> Json:

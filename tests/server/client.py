@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 import time
+import warnings
 from collections.abc import Iterable
 from types import TracebackType
 
@@ -25,6 +26,17 @@ class Reply:
     def closes(self) -> bool:
         """Whether the server said that this is the last answer."""
         return self.headers.get("connection") == "close"
+
+
+def tls_1_1() -> ssl.SSLContext:
+    """A client that speaks nothing newer, and trusts anybody."""
+    old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
+    old.set_ciphers("ALL:@SECLEVEL=0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
+    return old
 
 
 class Client:

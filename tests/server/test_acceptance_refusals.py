@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import socket
 import ssl
-import warnings
 from collections.abc import Iterator
 
 import attrs
 import pytest
 
-from tests.server.client import Client, post, wait_until
+from tests.server.client import Client, post, tls_1_1, wait_until
 from tests.server.replica import PATH, Replica, example_review, replica
 
 START = b"POST /node-taint?timeout=1s HTTP/1.1\r\nHost: a\r\n"
@@ -98,13 +97,6 @@ def test_what_is_not_tls_is_refused(running: Replica, sent: bytes, label: str) -
 
 
 def test_tls_1_1_is_refused(running: Replica) -> None:
-    old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
-    old.set_ciphers("ALL:@SECLEVEL=0")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
-
     with pytest.raises(ssl.SSLError):
-        Client(running.address, old)
+        Client(running.address, tls_1_1())
     assert_counted_once(running, "tls-version")

@@ -90,6 +90,21 @@ def test_a_new_pair_is_served_to_new_connections_while_old_ones_go_on(
     assert running.metric("gatehouse_certificate_expiry_timestamp_seconds") == expiry
 
 
+def test_the_names_told_are_those_of_the_pair_that_is_served(serve: Serve) -> None:
+    one, two = (make_self_signed([name], now_s=time.time()) for name in ("one.example.com", "two.example.com"))
+    source = HeldCertificates(KeyPair(one.certificate, one.key))
+    running = serve(certificates=source)
+    leaf = running.server.leaf
+    assert leaf is not None and "one.example.com" in leaf.names
+
+    source.replace(KeyPair(two.certificate, two.key))
+    assert running.server.leaf == leaf  # not before it is served
+    assert running.server.refresh_certificates()
+
+    leaf = running.server.leaf
+    assert leaf is not None and "two.example.com" in leaf.names and "one.example.com" not in leaf.names
+
+
 def test_files_are_watched(serve: Serve, authority: trustme.CA, pair: KeyPair, tmp_path: Path) -> None:
     source = FileCertificates(tmp_path / "tls.crt", tmp_path / "tls.key")
     source.certificate.write_bytes(pair.certificate)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 import socket
 import ssl
-import warnings
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.server.client import wait_until
+from tests.server.client import tls_1_1, wait_until
 from tests.server.conftest import Running, Serve
 
 FRAMING = {
@@ -98,15 +97,9 @@ def test_garbage_instead_of_tls_is_closed(serve: Serve, quiet: pytest.LogCapture
 
 def test_tls_1_1_is_refused(serve: Serve, quiet: pytest.LogCaptureFixture) -> None:
     running = serve()
-    old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
-    old.set_ciphers("ALL:@SECLEVEL=0")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
 
     with pytest.raises(ssl.SSLError):
-        running.connect(old)
+        running.connect(tls_1_1())
     assert_counted_once(running, "gatehouse_server_handshakes_total", "tls-version", quiet)
 
 

@@ -19,7 +19,9 @@ from tests.cluster.binaries import BuildError
 from tests.controllers.served import EXAMPLE, ROOT, Served, command, serve
 from tests.server.browser import Browser, Tab, browser
 from tests.server.replica import example_review
+from webhook.clock import SystemClock
 from webhook.objects.documents import read_documents
+from webhook.objects.meta import format_time
 
 NODES = 120  # silent ones: more than a page lists
 DESK, PHONE = 1280, 390
@@ -35,8 +37,15 @@ UNREADABLE = """[...document.querySelectorAll('main *')].filter(one => !one.clos
 ).map(one => one.outerHTML.slice(0, 200))"""
 
 
+SILENT_SINCE = "2026-11-29T09:59:00Z"  # in the example; a guard ends after a day (votes.maxGuard), so here it is a minute ago
+
+
+def lately() -> str:
+    return format_time(SystemClock().wall_s() - 60.0)
+
+
 def node(number: int) -> dict[str, object]:
-    condition = {"type": "Ready", "status": "Unknown", "lastTransitionTime": "2026-11-29T09:59:00Z"}
+    condition = {"type": "Ready", "status": "Unknown", "lastTransitionTime": lately()}
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -75,7 +84,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     )
     sound, faulty = "containers: [{name: proxy, image: proxy:1}]", "containers: [{name: proxy, image: 5}]"
     (cluster / "entries.json").write_text(json.dumps(entries("a-rather-long-name-of-a-config-map-in-shop", a=sound, b=faulty)))
-    (cluster / "example.yaml").write_text((EXAMPLE / "cluster.yaml").read_text())
+    example = (EXAMPLE / "cluster.yaml").read_text()
+    assert SILENT_SINCE in example
+    (cluster / "example.yaml").write_text(example.replace(SILENT_SINCE, lately()))
     with serve(folder, arguments=command("--config", str(BOUNDS / "gatehouse.yaml"), local=cluster)) as process:
         with process.connect() as client:
             for body, path in ((example_review(), "/node-taint"), (review(HOSTILE), "/validate"), (b"{", "/mutate")):

@@ -13,10 +13,19 @@ from webhook.addresses.facts import Asked, ReservationFacts
 
 @attrs.frozen
 class Reserve:
-    """POST the reservation of *address*. Sent back: ReservationFacts, or None when it exists already (409 AlreadyExists)."""
+    """POST the reservation of *address*.
+
+    Sent back: ReservationFacts, or None when it exists already (409 AlreadyExists) and was not `made` by this very effect.
+    """
 
     asked: Asked
     address: Address
+
+    def made(self, found: ReservationFacts) -> bool:
+        """Whether *found*, which has the address, is what an attempt made whose answer was lost."""
+        asked = self.asked
+        mine = (found.key, found.request_uid, found.namespace) == (asked.key, asked.request_uid, asked.namespace)
+        return mine and not found.deleting
 
 
 @attrs.frozen

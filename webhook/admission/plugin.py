@@ -45,7 +45,7 @@ from webhook.admission.spared import NOT_OF_THE_SYSTEM, NOT_OURS
 from webhook.admission.strangers import Decider
 from webhook.cluster import Capacity, Cluster, LimitRanges, Namespaces, Nodes, Pods, ResourceQuotas
 from webhook.errors import PluginError
-from webhook.objects.sources import dotted
+from webhook.objects.faults import dotted
 
 S = TypeVar("S")
 S_contra = TypeVar("S_contra", contravariant=True)

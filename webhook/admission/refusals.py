@@ -72,16 +72,7 @@ class Refusals:
 def _refusal(request: AdmissionRequest | None, reason: str, message: str, now_s: float) -> Refusal:
     if request is None:
         return Refusal(now_s, reason, _cut(message), UNREAD, "")
-    return Refusal(now_s, reason, _cut(message), _cut(_subject(request)), _cut(request.user.name))
-
-
-def _subject(request: AdmissionRequest) -> str:
-    """The object; of one that gets its name later (`generateName`) what is known of it."""
-    if request.name or request.object is None:
-        return request.subject
-    meta = request.object.get("metadata")
-    prefix = meta.get("generateName") if isinstance(meta, dict) else None
-    return f"{request.subject}{prefix}…" if isinstance(prefix, str) else request.subject
+    return Refusal(now_s, reason, _cut(message), _cut(request.subject), _cut(request.user.name))
 
 
 def _cut(text: str) -> str:

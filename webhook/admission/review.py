@@ -88,9 +88,17 @@ class AdmissionRequest:
 
     @property
     def subject(self) -> str:
-        """The object in one word for messages: `pods/status shop/web-1`."""
+        """The object in one word for messages: `pods/status shop/web-1`; one that is yet to be named: `pods shop/web-…`."""
         kind = f"{self.resource.resource}/{self.subresource}" if self.subresource else self.resource.resource
-        return f"{kind} {self.namespace}/{self.name}" if self.namespace else f"{kind} {self.name}"
+        name = self.name or _prefix(self.object)
+        return f"{kind} {self.namespace}/{name}" if self.namespace else f"{kind} {name}"
+
+
+def _prefix(obj: Json | None) -> str:
+    """What the API server is to make a name of, as `meta.display_name` has it; never raises."""
+    metadata = obj.get("metadata") if obj is not None else None
+    prefix = metadata.get("generateName") if isinstance(metadata, dict) else None
+    return f"{prefix}…" if isinstance(prefix, str) and prefix else ""
 
 
 FORBIDDEN = 403  # what the client of a request that a policy refuses gets

@@ -25,8 +25,7 @@ from typing import Any, Final, TypeVar
 import attrs
 
 from webhook.objects.durations import parse_duration_s
-from webhook.objects.selectors import json_type, shown
-from webhook.objects.sources import Faults, Path
+from webhook.objects.faults import Faults, Path, json_type, shown
 
 T = TypeVar("T")
 _Faults = list[tuple[Path, str]]

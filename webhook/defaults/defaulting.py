@@ -21,6 +21,7 @@ from webhook.defaults.amounts import Amount
 from webhook.defaults.sets import DefaultSet, PodDefaults
 from webhook.names import Reason
 from webhook.objects import meta, pods, resources
+from webhook.objects.faults import listed
 from webhook.objects.meta import Json
 from webhook.objects.pods import Kind
 from webhook.objects.quantity import field_of
@@ -86,7 +87,7 @@ def set_defaults(
     findings = planned.findings + needed.findings
     changes = list(_changes(planned, needed.added))
     if changes:
-        return Outcome(Reason.DEFAULTED, _listed(changes), findings)
+        return Outcome(Reason.DEFAULTED, listed(changes, _TOLD), findings)
     return Outcome(findings[0].reason, findings[0].message, findings) if findings else Outcome(Reason.NOTHING_TO_DO)
 
 
@@ -140,8 +141,3 @@ def _changes(planned: texts.TextPlan, added: Sequence[Amount]) -> Iterator[str]:
     yield from (f"label {key}" for key in planned.labels)
     yield from (f"annotation {key}" for key in planned.annotations)
     yield from (f'container "{one.container}" {field_of(one.part.value, one.resource)} {one.value.text}' for one in added)
-
-
-def _listed(changes: Sequence[str]) -> str:
-    more = len(changes) - _TOLD
-    return ", ".join(changes[:_TOLD]) + (f" and {more} more" if more > 0 else "")

@@ -16,13 +16,13 @@ import attrs
 from webhook.defaults import values
 from webhook.names import APP_LABEL, DOMAIN, INJECT, PROJECT
 from webhook.objects import selectors
+from webhook.objects.faults import Path
 from webhook.objects.pods import MIRROR_ANNOTATION, Kind
 from webhook.objects.quantity import Amounts, Quantity, field_of
 from webhook.objects.resource_policies import ResourcePolicy
 from webhook.objects.resource_rules import amount_fault
 from webhook.objects.resources import Part, Resources, may_overcommit
 from webhook.objects.selectors import Selector
-from webhook.objects.sources import Path
 
 Faults = Iterator[tuple[Path, str]]  # where, and what is wrong
 

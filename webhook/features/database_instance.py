@@ -34,6 +34,7 @@ from webhook.objects.databases import (
     says,
     says_is_its_own,
 )
+from webhook.objects.faults import listed
 from webhook.objects.meta import Json
 
 TOLD: Final = 10  # warnings are cut at 4096 characters in all
@@ -70,9 +71,8 @@ class GuardClaims:
         taken = [one for one in self._taken(volumes, uid, request) if one not in before]
         if not taken:
             return Verdict(Reason.NOTHING_TO_DO)
-        told = ", ".join(f'claim "{claim}" belongs to {KIND} "{other}"' for claim, other in taken[:TOLD])
-        more = f" and {len(taken) - TOLD} more" if len(taken) > TOLD else ""
-        return _refused(Reason.CLAIM_TAKEN, f"{_words(draft.object)}: {told}{more}; a claim has one instance only")
+        told = listed([f'claim "{claim}" belongs to {KIND} "{other}"' for claim, other in taken], TOLD)
+        return _refused(Reason.CLAIM_TAKEN, f"{_words(draft.object)}: {told}; a claim has one instance only")
 
     def _taken(self, volumes: VolumesSpec, uid: str, request: AdmissionRequest) -> list[tuple[str, str]]:
         """Each claim that *volumes* shares with another instance, and that one's name; in the order of these."""

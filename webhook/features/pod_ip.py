@@ -22,10 +22,11 @@ import attrs
 
 from webhook.addresses import keys
 from webhook.addresses.address import Address, AddressError
+from webhook.addresses.bearer import Bearer
 from webhook.addresses.effects import Allocated, Exhausted
 from webhook.addresses.exhaustion import exhaustion_message
 from webhook.addresses.facts import Asked, OnExhausted, PoolFacts
-from webhook.addresses.marks import BESIDE_PAST_IPAM, Marks, marks_of, past_ipam, written
+from webhook.addresses.marks import BESIDE_PAST_IPAM, Marks, written
 from webhook.addresses.owners import owner_of
 from webhook.addresses.policy import AddressPolicy
 from webhook.addresses.ranges import AddressSet
@@ -100,14 +101,15 @@ class GiveAddresses:
 
     def _give(self, request: AdmissionRequest, draft: Draft, context: Context, subject: str) -> Verdict:
         pod = draft.object
+        bearer = Bearer.of(pod, request.namespace, is_new=True)  # what pod-ip-check cannot read costs no address
         wish = _wish(pod)
-        if past_ipam(meta.annotations_of(pod)):
+        if bearer.texts.past_ipam:
             raise _Refused(Reason.ADDRESSES_INVALID, UNPROCESSABLE, BESIDE_PAST_IPAM)
         if not self.cluster.addresses.synced():
             raise Unavailable("the pools and reservations of addresses are not known yet")
         terms = self._terms(wish, request.namespace, context)
         asked = _asked(request, pod, wish, terms)
-        brought = marks_of(meta.metadata(pod), pods.spec(pod)) or Marks()
+        brought = bearer.marks
         if context.dry_run and self._was_foreseen(brought, asked, context):
             return Verdict(Reason.ALREADY_ALLOCATED)
         outcome = self.cluster.addresses.allocate(asked, brought, context.deadline, dry_run=context.dry_run)

@@ -15,8 +15,8 @@ from typing import Any, Final, Protocol
 
 import attrs
 
+from webhook.objects.faults import Faults
 from webhook.objects.selectors import Selector
-from webhook.objects.sources import Faults
 
 GROUP: Final = "example.com"
 API_VERSION: Final = "example.com/v1"

@@ -6,8 +6,9 @@ Go's time.ParseDuration and Duration.String, so that a value means the same here
 
 from __future__ import annotations
 
-import json
 from typing import Final
+
+from webhook.objects.faults import quoted
 
 _UNITS_NS: Final = {
     "ns": 1,
@@ -85,9 +86,9 @@ def _leading_term(text: str, rest: str) -> tuple[int, str]:
         raise _invalid(text)
     unit, rest = _split_unit(rest)
     if not unit:
-        raise ValueError(f'missing unit in duration {_quote(text)} (units: "ms", "s", "m", "h")')
+        raise ValueError(f'missing unit in duration {quoted(text)} (units: "ms", "s", "m", "h")')
     if unit not in _UNITS_NS:
-        raise ValueError(f'unknown unit {_quote(unit)} in duration {_quote(text)} (units: "ms", "s", "m", "h")')
+        raise ValueError(f'unknown unit {quoted(unit)} in duration {quoted(text)} (units: "ms", "s", "m", "h")')
     unit_ns = _UNITS_NS[unit]
     # More than 19 significant digits cannot be in range, and Python would count a megabyte of them in quadratic time.
     if len(whole.lstrip("0")) > len(str(_LARGEST_NS)):
@@ -126,8 +127,4 @@ def _split_unit(text: str) -> tuple[str, str]:
 
 
 def _invalid(text: str, why: str = "") -> ValueError:
-    return ValueError(f"invalid duration {_quote(text)}{why}")
-
-
-def _quote(text: str) -> str:
-    return json.dumps(text if len(text) <= 64 else text[:61] + "...", ensure_ascii=False)
+    return ValueError(f"invalid duration {quoted(text)}{why}")

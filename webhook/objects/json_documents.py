@@ -105,13 +105,13 @@ def _fault(value: Any, text: str) -> str:
 
 
 def _is_too_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH + 1):
+    level = [value]  # the objects and lists of one level
+    for _ in range(MAX_DEPTH):
         level = [
             inner
             for outer in level
-            if isinstance(outer, dict | list)
             for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
         ]
     return bool(level)
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from webhook.errors import MalformedObject
+from webhook.objects.faults import json_type
 
 Json = dict[str, Any]
 
@@ -132,12 +133,4 @@ def format_time(now_s: float) -> str:
 
 def _malformed(path: str, key: str, expected: str, value: Any) -> MalformedObject:
     where = path + key if key.startswith("[") else f"{path}.{key}" if path else key
-    return MalformedObject(f"{where}: expected {expected}, found {_kind(value)}")
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    return {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}.get(
-        type(value), "something else"
-    )
+    return MalformedObject(f"{where}: expected {expected}, found {json_type(value)}")

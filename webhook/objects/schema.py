@@ -22,8 +22,7 @@ import attrs
 import msgspec
 
 from webhook.objects import meta, quantity
-from webhook.objects.selectors import json_type
-from webhook.objects.sources import Path
+from webhook.objects.faults import Path, json_type
 
 DATA_FILE: Final = "pod_types.json"
 

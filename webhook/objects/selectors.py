@@ -10,7 +10,6 @@ Source: apimachinery pkg/labels/selector.go (grammar) and pkg/apis/meta/v1 (Labe
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -18,7 +17,7 @@ from typing import Any, Final
 
 import attrs
 
-from webhook.objects.sources import Faults
+from webhook.objects.faults import Faults, json_type, quoted
 
 
 class Operator(StrEnum):
@@ -129,10 +128,10 @@ def key_fault(key: str) -> str | None:
     """What is wrong with *key* as the key of a label or annotation; None when nothing is."""
     prefix, slash, name = key.rpartition("/")
     if slash and (len(prefix) > _PREFIX_LIMIT or not _PREFIX.fullmatch(prefix)):
-        return f"label key {_quote(key)}: the part before '/' must be a DNS name of at most {_PREFIX_LIMIT} characters"
+        return f"label key {quoted(key)}: the part before '/' must be a DNS name of at most {_PREFIX_LIMIT} characters"
     if len(name) > _NAME_LIMIT or not _NAME.fullmatch(name):
         return (
-            f"label key {_quote(key)}: a name has 1 to {_NAME_LIMIT} letters, digits, '-', '_' or '.', "
+            f"label key {quoted(key)}: a name has 1 to {_NAME_LIMIT} letters, digits, '-', '_' or '.', "
             "and starts and ends with a letter or digit"
         )
     return None
@@ -142,7 +141,7 @@ def value_fault(value: str) -> str | None:
     """What is wrong with *value* as the value of a label; None when nothing is."""
     if value and (len(value) > _NAME_LIMIT or not _NAME.fullmatch(value)):
         return (
-            f"label value {_quote(value)}: a value is empty or has up to {_NAME_LIMIT} letters, digits, '-', '_' or '.', "
+            f"label value {quoted(value)}: a value is empty or has up to {_NAME_LIMIT} letters, digits, '-', '_' or '.', "
             "and starts and ends with a letter or digit"
         )
     return None
@@ -308,8 +307,8 @@ class _Parser:
         return token
 
     def _unexpected(self, found: str, expected: str) -> Faults:
-        what = f"found {_quote(found)}" if found else "it ends"
-        return Faults(((), f"label selector {_quote(self._text)}: {what} where {expected} is expected"))
+        what = f"found {quoted(found)}" if found else "it ends"
+        return Faults(((), f"label selector {quoted(self._text)}: {what} where {expected} is expected"))
 
 
 def _is_word(token: str) -> bool:
@@ -321,29 +320,3 @@ def _int64(text: str) -> int | None:
         return None
     number = int(text)
     return number if -(2**63) <= number < 2**63 else None
-
-
-def json_type(value: object) -> str:
-    """The JSON name of *value*'s type: what error messages call it."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a string"
-        case list():
-            return "a list"
-    return "an object"
-
-
-def shown(value: Any) -> str:
-    """*value* as JSON; only its type when that is long."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 40 else json_type(value)
-
-
-def _quote(text: str) -> str:
-    return json.dumps(text if len(text) <= 128 else text[:125] + "...", ensure_ascii=False)

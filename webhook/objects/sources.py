@@ -1,4 +1,4 @@
-"""What was read from a text and where it stood: documents, marks, and the errors of what cannot be read or taken.
+"""What was read from a text and where it stood: documents, marks, and the error of a text that cannot be read.
 
 Pure and frozen. Lines and columns count from 1; columns count characters.
 """
@@ -10,26 +10,10 @@ from typing import Any, Final
 
 import attrs
 
+from webhook.objects.faults import Path
+
 MAX_DEPTH: Final = 256  # Kubernetes objects nest some 20 levels, CRD schemas some 60; Python recurses to 1000
 TOO_DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
-
-Path = tuple[str | int, ...]
-
-
-def dotted(path: Path) -> str:
-    """*path* as people write it: ("a", 0, "b/c") -> `a[0].b/c`."""
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
-    return text
-
-
-class Faults(ValueError):
-    """A value that cannot be taken as it is; a retry is useless. `faults` has (path inside the value, what is wrong) pairs."""
-
-    def __init__(self, *faults: tuple[Path, str]) -> None:
-        self.faults = faults
-        super().__init__("; ".join(f"{dotted(path)}: {message}" if path else message for path, message in faults))
 
 
 class DocumentError(ValueError):

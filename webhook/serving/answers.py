@@ -41,7 +41,8 @@ class AnswerWriter:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._date = (0, "")  # second and its text; replaced as one value, so a race costs one formatting only
+        # The second and its text; replaced as one value, so a race costs one formatting only.
+        self._date: tuple[int | None, str] = (None, "")
 
     def encode(self, answer: Answer, *, close: bool, head_only: bool = False) -> bytes:
         """The bytes of *answer*; *close* adds `Connection: close`."""

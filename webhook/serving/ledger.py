@@ -16,7 +16,8 @@ from webhook.telemetry import Telemetry
 
 LOG_INTERVAL_S = 10.0  # a flood of refusals must not become a flood of lines
 
-_PROBES = ("eof", "reset")  # kubelets and load balancers look in like this all day
+SHAKEN = "ok"  # the result of a handshake that succeeded
+PROBES = ("eof", "reset")  # kubelets and load balancers look in like this all day
 
 
 class Ledger:
@@ -30,7 +31,7 @@ class Ledger:
         self._handshakes = telemetry.counter(
             "gatehouse_server_handshakes", "TLS handshakes by result: ok, timeout, or why they failed", ["result"]
         )
-        self._handshakes_ok = self._handshakes.labels("ok")
+        self._handshakes_ok = self._handshakes.labels(SHAKEN)
         self._refused = telemetry.counter(
             "gatehouse_server_refused", "Requests and connections that the server itself turned away", ["reason"]
         )
@@ -79,7 +80,7 @@ class Ledger:
     def handshake_failed(self, result: str, peer: str) -> None:
         """A handshake did not succeed; *result* is a closed set."""
         self._handshakes.labels(result).inc()
-        if result in _PROBES:
+        if result in PROBES:
             return
         self._say("handshake failed", result, peer)
 

@@ -28,6 +28,7 @@ import cheroot.wsgi
 from webhook.clock import Clock, Deadline, SystemClock
 from webhook.serving import host
 from webhook.serving.answers import Answer
+from webhook.serving.chains import Leaf
 from webhook.serving.connections import Connection
 from webhook.serving.environ import ACCEPTED, CLIENT, CLOSE
 from webhook.serving.ledger import Ledger
@@ -132,9 +133,9 @@ class AdmissionServer:
         return self._reactor.alive() and (self._certificates is None or self._refresher.is_alive())
 
     @property
-    def certificate_expiry_s(self) -> float | None:
-        """When the served certificate expires, seconds since the epoch; None without TLS."""
-        return None if self._certificates is None else self._certificates.expiry_s
+    def leaf(self) -> Leaf | None:
+        """What the served certificate says; None without TLS."""
+        return None if self._certificates is None else self._certificates.leaf
 
     def refresh_certificates(self) -> bool:
         """Look at the certificate source now instead of at the next poll; True when a new pair is served."""

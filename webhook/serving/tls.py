@@ -23,7 +23,7 @@ import attrs
 from webhook.clock import Clock
 from webhook.logs import get_log
 from webhook.objects.meta import format_time
-from webhook.serving.chains import ChainError, load_pair, served_leaf
+from webhook.serving.chains import ChainError, Leaf, load_pair, served_leaf
 from webhook.telemetry import Telemetry
 
 # Long enough for a person to act, also over a weekend with holidays; as the alert GatehouseCertificateExpiresSoon has it.
@@ -117,7 +117,7 @@ class Certificates:
         self._log = get_log("certificates")
         self._lock = threading.Lock()  # one refresh at a time; held while the source is read and tried
         self._context: ssl.SSLContext | None = None  # replaced as one value
-        self._expiry_s = 0.0
+        self._leaf: Leaf | None = None  # what the served one says; replaced as one value
         self._warn_again_s = 0.0
         self._settled: KeyPair | None = None  # tried, with an outcome that only another pair can change
         self._complained: object = None  # what the log has been told last
@@ -164,30 +164,31 @@ class Certificates:
         return True
 
     @property
-    def expiry_s(self) -> float:
-        """When the served certificate expires, seconds since the epoch."""
-        return self._expiry_s
+    def leaf(self) -> Leaf | None:
+        """What the served certificate says; None before `load`."""
+        return self._leaf
 
     def _watch_expiry(self) -> None:
         """Say once a day that the served certificate is about to expire, and once an hour that it has."""
-        now_s = self._clock.wall_s()
-        left_s = self._expiry_s - now_s
+        assert self._leaf is not None
+        now_s, expiry_s = self._clock.wall_s(), self._leaf.not_after_s
+        left_s = expiry_s - now_s
         if left_s > EXPIRES_SOON_S or now_s < self._warn_again_s:
             return
         self._warn_again_s = now_s + (86400.0 if left_s > 0 else 3600.0)
         if left_s > 0:
-            self._log.warning("the served certificate expires soon", expires=format_time(self._expiry_s))
+            self._log.warning("the served certificate expires soon", expires=format_time(expiry_s))
         else:
-            self._log.error("the served certificate has expired: callers refuse it", expired=format_time(self._expiry_s))
+            self._log.error("the served certificate has expired: callers refuse it", expired=format_time(expiry_s))
 
     def _serve(self, pair: KeyPair) -> None:
-        context, expiry_s = build_context(pair, self._clock.wall_s())
+        context, leaf = build_context(pair, self._clock.wall_s())
         self._context = context
-        self._expiry_s, self._warn_again_s = expiry_s, 0.0
+        self._leaf, self._warn_again_s = leaf, 0.0
         self._complained = None
-        self._expiry.set(expiry_s)
+        self._expiry.set(leaf.not_after_s)
         self._reloads.labels("ok").inc()
-        self._log.info("certificate loaded", expires=format_time(expiry_s), client_ca=bool(pair.client_ca))
+        self._log.info("certificate loaded", expires=format_time(leaf.not_after_s), client_ca=bool(pair.client_ca))
 
     def _complain(self, error: CertificateError, about: object) -> None:
         if about == self._complained:
@@ -209,8 +210,8 @@ def content_of(file: Path | None) -> bytes:
         raise CertificateError("unreadable", f"cannot read {error.filename}: {error.strerror}") from None
 
 
-def build_context(pair: KeyPair, now_s: float) -> tuple[ssl.SSLContext, float]:
-    """A tested server context for *pair*, and when its certificate expires. Raises CertificateError.
+def build_context(pair: KeyPair, now_s: float) -> tuple[ssl.SSLContext, Leaf]:
+    """A tested server context for *pair*, and what its certificate says. Raises CertificateError.
 
     now_s: seconds since the epoch.
     """
@@ -234,7 +235,7 @@ def build_context(pair: KeyPair, now_s: float) -> tuple[ssl.SSLContext, float]:
         except (ssl.SSLError, ValueError):
             raise CertificateError("unloadable", "the client CA is not PEM") from None
         context.verify_mode = ssl.CERT_OPTIONAL
-    return context, leaf.not_after_s
+    return context, leaf
 
 
 def client_name(tls: ssl.SSLObject) -> str:

@@ -24,6 +24,7 @@ import msgspec
 from webhook.cluster import NamespaceFacts
 from webhook.names import (
     ARTICLE_CONFIG_MAP,
+    ARTICLE_KEY,
     DISABLED,
     ENABLED,
     INJECT,
@@ -31,6 +32,7 @@ from webhook.names import (
     INJECTED_NAMESPACE_LABEL,
     MUTATE_LABEL,
     OPT_IN_NAMESPACE_LABEL,
+    SIDECARS_LABEL,
     Reason,
 )
 from webhook.objects import meta
@@ -118,6 +120,7 @@ def select(pod: Mapping[str, Any], namespace: str, facts: NamespaceFacts | None,
     return _found(wanted, namespace, catalog, policy, on_host=forbidden is Reason.HOST_NETWORK)
 
 
+DEFAULT_SETTING: Final = "features.sidecar.default"  # of the configuration: `Policy.default`
 SHOWN_NAMES: Final = 20  # of the entries that there are; an answer is no place for thousands
 _OBSTACLES: Final = {
     Reason.SYSTEM_NAMESPACE: "pods of the control plane's namespaces are left alone",
@@ -139,7 +142,8 @@ def _found(wanted: Asked, namespace: str, catalog: Catalog, policy: Policy, *, o
     for name in wanted.names:
         state = catalog.find(name, namespace, policy.home)
         if state is None or state.entry is None:
-            lost.append(_lost(name, namespace, catalog, policy, is_broken=state is not None))
+            is_default = wanted.names == policy.default
+            lost.append(_lost(name, namespace, catalog, policy, is_broken=state is not None, is_default=is_default))
         elif on_host and not state.entry.allow_host_network:
             findings.append(Finding(Reason.HOST_NETWORK, f'entry "{name}" is left out: {_OBSTACLES[Reason.HOST_NETWORK]}'))
         else:
@@ -154,7 +158,7 @@ def _found(wanted: Asked, namespace: str, catalog: Catalog, policy: Policy, *, o
     return Selection(wanted, tuple(entries), reason, message, tuple(findings))
 
 
-def _lost(name: str, namespace: str, catalog: Catalog, policy: Policy, *, is_broken: bool) -> Finding:
+def _lost(name: str, namespace: str, catalog: Catalog, policy: Policy, *, is_broken: bool, is_default: bool) -> Finding:
     if is_broken:
         return Finding(
             Reason.ENTRY_BROKEN,
@@ -164,7 +168,18 @@ def _lost(name: str, namespace: str, catalog: Catalog, policy: Policy, *, is_bro
     names = catalog.names(namespace, policy.home)
     known = ", ".join([*names[:SHOWN_NAMES], *(["…"] if len(names) > SHOWN_NAMES else [])]) or "none"
     where = f"namespace {namespace} or {policy.home}" if namespace != policy.home else f"namespace {namespace}"
-    return Finding(Reason.ENTRY_MISSING, f'sidecar entry "{name}" is in no ConfigMap of {where} (there: {known})')
+    entry, step = f'sidecar entry "{name}"', ""
+    if is_default:  # who asked wrote no name: where this one comes from, and what is to be done about it, comes before the list
+        entry += f", the default ({DEFAULT_SETTING}),"
+        step = f": create {_config_map_of(name)}, or change the setting"
+    return Finding(Reason.ENTRY_MISSING, f"{entry} is in no ConfigMap of {where}{step} (there: {known})")
+
+
+def _config_map_of(name: str) -> str:
+    """What gives the entry *name*, in words."""
+    if name == ARTICLE_CONFIG_MAP:
+        return f"ConfigMap {ARTICLE_CONFIG_MAP} with the key {ARTICLE_KEY}"
+    return f"a ConfigMap with the label {SIDECARS_LABEL}=true and the key {name}"
 
 
 def _why_not(wanted: Asked, namespace: str) -> str:

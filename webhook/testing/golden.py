@@ -41,8 +41,8 @@ from webhook.clock import Clock
 from webhook.cluster import Cluster
 from webhook.objects import meta, schema
 from webhook.objects.documents import read_documents
+from webhook.objects.faults import Faults, dotted
 from webhook.objects.meta import Json
-from webhook.objects.sources import Faults, dotted
 from webhook.telemetry import Telemetry
 from webhook.testing.facts import StaticNodes
 from webhook.testing.given import Given, known

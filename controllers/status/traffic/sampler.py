@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from controllers.runtime.errors import OnDeath
-from controllers.status.traffic.window import Sample, at_least, read, traffic
+from controllers.status.traffic.window import Sample, at_least, failed_handshakes, handshakes, read, traffic
 from webhook.clock import Clock, Deadline
 from webhook.objects.meta import Json
 from webhook.telemetry import Telemetry
@@ -58,10 +58,13 @@ class Traffic:
 
     def rows(self) -> Mapping[str, Json]:
         """See `window.traffic`: by service, up to this moment."""
-        now = self._sample()
-        with self._lock:
-            samples = tuple(self._samples)
+        now, samples = self._looked()
         return traffic(now, at_least(samples, now.at_s, RATE_S), at_least(samples, now.at_s, WINDOW_S))
+
+    def handshakes(self) -> Json:
+        """See `window.handshakes`: up to this moment."""
+        now, samples = self._looked()
+        return handshakes(now, at_least(samples, now.at_s, WINDOW_S))
 
     # -- called by the thread
 
@@ -78,5 +81,12 @@ class Traffic:
         except Exception as error:  # the thread's top frame
             self._on_death(THREAD_NAME, error)
 
+    def _looked(self) -> tuple[Sample, tuple[Sample, ...]]:
+        """What the counters say now, and what they have said."""
+        now = self._sample()
+        with self._lock:
+            return now, tuple(self._samples)
+
     def _sample(self) -> Sample:
-        return Sample(self._clock.monotonic_s(), read(self._telemetry, self._services))
+        now_s = self._clock.monotonic_s()
+        return Sample(now_s, read(self._telemetry, self._services), failed_handshakes(self._telemetry))

@@ -14,6 +14,7 @@ from typing import Final
 import attrs
 
 from webhook.objects.meta import Json
+from webhook.serving.ledger import PROBES, SHAKEN
 from webhook.telemetry import LATENCY_BUCKETS_S, Telemetry
 
 BOUNDS_S: Final = (*LATENCY_BUCKETS_S, math.inf)
@@ -45,6 +46,7 @@ class Sample:
 
     at_s: float  # monotonic
     services: Mapping[str, Counts]
+    handshakes: Mapping[str, int] = attrs.field(factory=dict)  # that failed since the start, by why
 
 
 def read(telemetry: Telemetry, services: Mapping[str, str]) -> Mapping[str, Counts]:
@@ -64,6 +66,23 @@ def read(telemetry: Telemetry, services: Mapping[str, str]) -> Mapping[str, Coun
         if suffix == "_bucket" and name is not None:
             within[name][float(labels["le"])] += int(value)
     return {name: Counts(answered[name], undecided[name], refused[name], tuple(within[name].values())) for name in answered}
+
+
+def failed_handshakes(telemetry: Telemetry) -> Mapping[str, int]:
+    """TLS handshakes of the admission port that failed, by why; without those who only look whether somebody listens."""
+    samples = telemetry.samples("gatehouse_server_handshakes")
+    found = {labels["result"]: int(value) for suffix, labels, value in samples if suffix == "_total"}
+    return {why: count for why, count in found.items() if why not in (SHAKEN, *PROBES)}
+
+
+def handshakes(now: Sample, window: Sample) -> Json:
+    """Handshakes that failed since *window*, an earlier sample, by why, and all since the start."""
+    lately = {why: count - window.handshakes.get(why, 0) for why, count in sorted(now.handshakes.items())}
+    return {
+        "failed": {why: count for why, count in lately.items() if count},
+        "failedTotal": sum(now.handshakes.values()),
+        "windowSeconds": round(now.at_s - window.at_s, 1),
+    }
 
 
 def quantile_s(within: Sequence[int], share: float) -> float | None:

@@ -7,7 +7,7 @@ raises, which `page` turns into a line in its place.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from controllers.status.answers import GUARD_OLD_S, Level
@@ -134,6 +134,11 @@ def certificate(section: Json, now_s: float) -> Html:
         lines.append(html("CA: ", _expiry(ca_s), f" ({count} trusted at the moment)" if count > 1 else ""))
     for kind, trusts in trusted.items():
         lines.append(html(f"{kind}: ", badge(Level.OK, "trusts it") if trusts else badge(Level.BAD, "caBundle lacks our CA")))
+    lines += [html(badge(Level.BAD, "not valid for"), " ", name(one)) for one in (section.get("uncovered") or ())[:LISTED]]
+    if total := (handshakes := section.get("handshakes") or {}).get("failedTotal"):
+        lately = sum(handshakes["failed"].values())
+        window = span(handshakes["windowSeconds"])
+        lines.append(html(f"TLS handshakes that failed: {lately:,} in the last {window}, {total:,} in all"))
     return html(element("p", told), facts(lines))
 
 
@@ -180,12 +185,17 @@ def kubernetes(section: Json, now_s: float) -> Html:
     return html(element("p", f"API server {version} ", told), facts(old))
 
 
-def plugins(section: Mapping[str, Json], now_s: float) -> Html:
+def plugins(section: Sequence[Json], now_s: float) -> Html:
     """Rules and controllers from other packages, which run in this process."""
     columns = [Column("Name"), Column("Kind"), Column("Package"), Column("Entry point")]
     cells = [
-        (name(title), row["kind"], name(f"{row['package']} {row['version']}"), code(row["entryPoint"]))
-        for title, row in list(section.items())[:LISTED]
+        (
+            name(row["name"]),
+            html(row["kind"], small(badge(Level.OFF, "off")) if row.get("on") is False else None),
+            name(f"{row['package']} {row['version']}"),
+            code(row["entryPoint"]),
+        )
+        for row in section[:LISTED]
     ]
     return html(table("They run in this process, with its rights", columns, cells), more(len(section) - len(cells)))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import ssl
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -34,6 +35,7 @@ ANSWERS_ONLY = CONFIG | {"controllers": CONFIG["controllers"] | {"podIP": {"enab
 class Lagging:
     """The replica, and what holds it back."""
 
+    gatehouse: Gatehouse
     relay: Relay
     reviews: Connections
 
@@ -66,7 +68,7 @@ class Lagging:
 
 @pytest.fixture
 def lagging(quiet_cluster: Cluster, stage: Stage, tmp_path: Path) -> Iterator[Lagging]:
-    """A process that has no connections but its watches: the relay would hold back others as well."""
+    """A process whose allocations have made no connection yet."""
     with (
         Relay(quiet_cluster) as relay,
         Gatehouse(quiet_cluster, tmp_path, config=ANSWERS_ONLY, server=relay.url) as gatehouse,
@@ -75,7 +77,7 @@ def lagging(quiet_cluster: Cluster, stage: Stage, tmp_path: Path) -> Iterator[La
             ssl.create_default_context(cafile=str(gatehouse.ca_file)),
         ) as reviews,
     ):
-        yield Lagging(relay, reviews)
+        yield Lagging(gatehouse, relay, reviews)
 
 
 @pytest.fixture
@@ -91,11 +93,14 @@ def reserve(api: Api, namespace: str, address: str) -> None:
 
 
 def make_known(lagging: Lagging, api: Api, name: str, *addresses: str) -> None:
-    """A pool that no namespace may use yet, until the replica says so; then every namespace may."""
-    objects.make_pool(api, name, *addresses, namespaceSelector={"matchLabels": {"nobody": "has-it"}})
-    wait_for(lambda: "is not for namespace" in lagging.ask("default", pod("x-", from_pool(name)))[1], 10.0, f"{name} known")
-    objects.make_pool(api, name, *addresses, namespaceSelector={})
-    wait_for(lambda: not lagging.ask("default", pod("x", from_pool(name)), dry_run=True)[1], 10.0, f"{name} open")
+    """A pool, once the replica's cache has it. Nobody is asked for an address: that may cost requests, and keep connections."""
+    objects.make_pool(api, name, *addresses)
+
+    def known() -> bool:
+        page = lagging.gatehouse.status()["addresses"]
+        return not page["waitingFor"] and any(pool["name"] == name for pool in page["pools"])
+
+    wait_for(known, 10.0, f"{name} known, and all that it depends on")
 
 
 def test_what_others_have_reserved_meanwhile_is_not_given_again(
@@ -109,7 +114,7 @@ def test_what_others_have_reserved_meanwhile_is_not_given_again(
         first = lagging.ask(namespace, pod("behind-", from_pool("behind")))
         none, said = lagging.ask(namespace, pod("behind-", from_pool("behind")))
 
-    assert first == ("10.111.0.2", "")
+    assert first == ("10.111.0.2", ""), first
     assert none == ""
     assert "none of the 3" in said
     tried = [event for event in since.requests(USER) if event["verb"] == "create"]
@@ -141,3 +146,37 @@ def test_a_named_pod_that_another_replica_gave_an_address_is_told_so_or_gets_ano
         again, _ = lagging.ask(namespace, pod("named", from_pool("named")))
 
     assert first == again == "10.111.2.2"
+
+
+def test_a_kept_connection_that_went_dark_costs_a_pod_time_and_no_refusal(
+    lagging: Lagging, api: Api, namespace: str, since: AuditLog
+) -> None:
+    make_known(lagging, api, "dark", "10.111.4.1-10.111.4.3")
+    assert "does not exist" in lagging.ask(namespace, pod("x", from_pool("absent")))[1]  # asked live: a connection is kept
+
+    start_s = time.monotonic()
+    with lagging.relay.darkened():
+        given, said = lagging.ask(namespace, pod("dark", from_pool("dark")))
+    took_s = time.monotonic() - start_s
+
+    assert given, said
+    reserved = [one["spec"]["ip"] for one in objects.reservations(api, namespace) if one["spec"].get("podName") == "dark"]
+    assert reserved == [given]
+    assert took_s < 9.0, "within the time of one review"
+    # The first request got through; only its answer did not.
+    wait_for(lambda: asked_of_reservations(since) == [("create", 201), ("create", 409), ("get", 200)], 5.0, "three requests")
+    assert (posts(lagging, "failed"), posts(lagging, "created"), posts(lagging, "taken")) == (1.0, 1.0, 0.0)
+
+
+def asked_of_reservations(since: AuditLog) -> list[tuple[str, int]]:
+    """Verb and status of each request of the replica about single reservations."""
+    return [
+        (event["verb"], event["responseStatus"]["code"])
+        for event in since.requests(USER)
+        if event.get("objectRef", {}).get("resource") == "addressreservations" and event["verb"] in ("create", "get")
+    ]
+
+
+def posts(lagging: Lagging, result: str) -> float:
+    """Reservations that the replica tried to make, with that result."""
+    return lagging.gatehouse.total("gatehouse_address_reservation_posts_total", result=result)

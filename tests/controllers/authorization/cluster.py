@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 from controllers.authorization.decision import ACCESS_REVIEWS, TOKEN_REVIEWS
 from controllers.runtime.errors import ApiError
-
-Json = dict[str, Any]
+from webhook.objects.meta import Json
 
 READER, STRANGER = "reader-token", "no-such-token"
 PROMETHEUS = "system:serviceaccount:monitoring:prometheus-k8s"

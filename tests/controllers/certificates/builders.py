@@ -5,11 +5,12 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 from controllers.certificates.plan import Held, Pair, Seen
 from controllers.certificates.secret import Content, new_body
 from controllers.certificates.wanted import Timing
+from controllers.testing import FakeApi
+from webhook.objects.meta import Json
 from webhook.serving.chains import BACKDATE_S, Authority, Leaf
 from webhook.serving.selfsigned import Issued, issue, make_authority
 
@@ -18,7 +19,13 @@ DAY_S = 86400.0
 NAMES = ("gatehouse.kube-system.svc",)
 TIMING = Timing()
 NAMESPACE, NAME = "kube-system", "gatehouse-tls"
-Json = dict[str, Any]
+
+
+def register_configurations(api: FakeApi) -> None:
+    """Let *api* know webhook configurations."""
+    group = "admissionregistration.k8s.io/v1"
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        api.objects.register(f"/apis/{group}", f"{kind.lower()}s", group, kind)
 
 
 def authority(name: str = "ca", issued_s: float = NOW_S, life_s: float = TIMING.ca_s) -> Authority:

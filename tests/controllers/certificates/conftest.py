@@ -8,18 +8,17 @@ import pytest
 
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi
+from tests.controllers.certificates.builders import register_configurations
 from tests.controllers.certificates.scene import Scene
-from tests.controllers.ending import no_leaked_threads
+from tests.controllers.leaks import no_leaked_threads
 
 __all__ = ["no_leaked_threads"]
 
 
 @pytest.fixture
 def api() -> Iterator[FakeApi]:
-    group = "admissionregistration.k8s.io/v1"
     with FakeApi() as server:
-        for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
-            server.objects.register(f"/apis/{group}", f"{kind.lower()}s", group, kind)
+        register_configurations(server)
         yield server
 
 

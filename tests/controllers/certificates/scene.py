@@ -15,28 +15,17 @@ from controllers.certificates.reading import AdoptedPair, CertificateCaches
 from controllers.certificates.reconciler import Certificate
 from controllers.certificates.secret import Content
 from controllers.certificates.wanted import Timing, Wanted
-from controllers.runtime.errors import LeaseLost
 from controllers.runtime.events import Reference
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
 from tests.controllers.certificates.builders import NAME, NAMES, NAMESPACE, NOW_S, Json, configuration, content, secret
+from tests.controllers.leadership import Lease
 from tests.controllers.runtime.builders import refuse_death
 from webhook.clock import Deadline
 from webhook.telemetry import Telemetry
 
 MUTATING, VALIDATING = KINDS.values()
 SECRET = f"{NAMESPACE}/{NAME}"
-
-
-class Lease:
-    """Leadership that can be lost."""
-
-    lost = False
-
-    def check(self) -> float:
-        if self.lost:
-            raise LeaseLost("the lease may not be ours any more")
-        return 10.0
 
 
 class Heard:

@@ -215,7 +215,7 @@ def test_another_leader_may_have_written_first(scene: Scene) -> None:
 def test_without_the_lease_nothing_is_written(scene: Scene) -> None:
     scene.settle()
     scene.put(configuration(MUTATING, b""))
-    scene.lease.lost = True
+    scene.lease.requests = 0
 
     scene.sync()
     scene.controller.run_ready()

@@ -92,6 +92,17 @@ def test_a_file_that_is_missing_changes_no_bundle(scene: Scene, world: World, fi
     assert scene.writes() == []
 
 
+def test_the_names_that_the_configurations_call_are_held_against_the_served_ones(scene: Scene, world: World) -> None:
+    scene.put(configuration(MUTATING, content().ca))
+    assert world.followed.status({"localhost"})["uncovered"] is None  # nobody knows the configurations yet
+
+    world.run()
+
+    assert world.followed.status({"localhost"})["uncovered"] == ("gatehouse.kube-system.svc",)
+    assert world.followed.status(set(NAMES))["uncovered"] == ()
+    assert world.followed.status(None)["uncovered"] is None
+
+
 def test_with_cert_manager_there_is_nothing_to_lead(client: RestClient) -> None:
     wanted = Wanted(NAMESPACE, NAME, ours=False)
 

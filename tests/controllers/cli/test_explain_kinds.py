@@ -12,8 +12,8 @@ import pytest
 from controllers.cli.main import main
 from tests.controllers.cli.desk import NOW
 from webhook.objects.documents import write_yaml
+from webhook.objects.meta import Json
 
-Json = dict[str, Any]
 SILENT = {"type": "Ready", "status": "Unknown", "lastTransitionTime": "2026-11-29T09:59:00Z"}
 WELL = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-20T08:00:00Z"}
 VOTE = "superedgehealth/node-health"
@@ -332,7 +332,7 @@ def test_a_pod_that_asks_for_an_address_is_told_which_one_it_would_get(folder: F
 
     text = folder.text("pod", "shop/db-0")
 
-    assert re.search(r"pod-ip: AddressAllocated: .*10\.20\.0\.2", text)
+    assert re.search(r"^AddressAllocated: .*10\.20\.0\.2", text.splitlines()[1])
 
 
 # -- anything else

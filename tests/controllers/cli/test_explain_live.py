@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,8 +12,7 @@ from controllers.cli.main import main
 from controllers.testing import FakeApi
 from controllers.testing.answers import status
 from tests.controllers.cli.test_explain_kinds import POOL, SILENT, address, endpoints, node, pod, reservation
-
-Json = dict[str, Any]
+from webhook.objects.meta import Json
 
 
 class Console:

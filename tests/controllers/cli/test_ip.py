@@ -17,8 +17,8 @@ from controllers.pod_ip.telling import age
 from controllers.testing import FakeApi
 from controllers.testing.answers import status
 from tests.controllers.pod_ip.shelf import address_pool, fake_api, pod, reservation
+from webhook.objects.meta import Json
 
-Json = dict[str, Any]
 PATH = "/apis/gatehouse.dev/v1alpha1/addressreservations"
 BOUND = {"phase": "Bound", "podName": "web-0", "podUID": "p1", "node": "edge-1"}
 COOLING = {"phase": "Cooling", "releasedTime": "2026-01-01T00:01:00Z"}

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from webhook.objects.meta import Json
 from webhook.sidecars.entries.catalog import Catalog, EntryFault, Reading
 from webhook.sidecars.entries.entry import Entry, Unfit
 from webhook.sidecars.selection import Policy
-
-Json = dict[str, Any]
 
 WALL_S = 1_800_000_000.0  # FakeClock's
 POLICY = Policy(default=("envoy",))

@@ -12,7 +12,6 @@ from controllers.coverage.evictions import Limits
 from controllers.coverage.plan import GRACE_S, State, survey
 from controllers.coverage.tally import Tally
 from controllers.runtime.controller import Controller
-from controllers.runtime.errors import LeaseLost
 from controllers.runtime.events import Announcer, EventRecorder, Reference
 from controllers.runtime.informer import Informer
 from controllers.runtime.projection import pods_resource
@@ -20,24 +19,12 @@ from controllers.runtime.projection_cluster import namespaces_resource
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
 from tests.controllers.coverage.builders import POLICY, WALL_S, Json, catalog, entry
+from tests.controllers.leadership import Lease
 from tests.controllers.runtime.builders import refuse_death
 from webhook.clock import Deadline
 from webhook.cluster import NamespaceFacts, PodFacts
 from webhook.sidecars.entries.catalog import Catalog
 from webhook.telemetry import Telemetry
-
-
-class Lease:
-    """Leadership for the next *requests* requests."""
-
-    def __init__(self) -> None:
-        self.requests = 1_000_000
-
-    def check(self) -> float:
-        self.requests -= 1
-        if self.requests < 0:
-            raise LeaseLost("the lease may not be ours any more")
-        return 10.0
 
 
 class Entries:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-Json = dict[str, Any]
+from webhook.objects.meta import Json
 
 FINALIZER = "databaseinstance.example.com/finalizer"
 PROTECTION = "kubernetes.io/pvc-protection"

@@ -10,7 +10,7 @@ import pytest
 from controllers.runtime.rest import Limits, RestClient
 from controllers.testing import FakeApi
 from tests.controllers.database_instance.world import KINDS, World
-from tests.controllers.ending import no_leaked_threads
+from tests.controllers.leaks import no_leaked_threads
 from webhook.clock import SystemClock
 from webhook.telemetry import Telemetry
 

@@ -9,9 +9,8 @@ from controllers.edge_health.mending import ready_patch, taint_operations
 from controllers.edge_health.plan import LetPodGo, RestorePod
 from controllers.runtime.projection import nodes_resource, pods_resource
 from controllers.testing.patches import json_patch, strategic_patch
+from webhook.objects.meta import Json
 from webhook.objects.votes import VotePolicy
-
-Json = dict[str, Any]
 
 WALL_S = 1_800_000_000.0  # FakeClock's
 EVICTING: Json = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}

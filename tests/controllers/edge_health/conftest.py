@@ -7,7 +7,7 @@ import pytest
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi
 from tests.controllers.edge_health.scene import Scene
-from tests.controllers.ending import no_leaked_threads
+from tests.controllers.leaks import no_leaked_threads
 
 __all__ = ["no_leaked_threads"]
 

@@ -9,7 +9,6 @@ from typing import Any
 from controllers.edge_health.controller import edge_health
 from controllers.edge_health.plan import Duties
 from controllers.runtime.controller import Controller
-from controllers.runtime.errors import LeaseLost
 from controllers.runtime.events import Reference
 from controllers.runtime.informer import Informer
 from controllers.runtime.projection import nodes_resource, pods_resource
@@ -17,23 +16,11 @@ from controllers.runtime.resource import Item, Params
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
 from tests.controllers.edge_health.builders import WALL_S, Json
+from tests.controllers.leadership import Lease
 from tests.controllers.runtime.builders import refuse_death
 from webhook.cluster import NodeFacts, PodFacts
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry
-
-
-class Lease:
-    """Leadership for the next *requests* requests."""
-
-    def __init__(self) -> None:
-        self.requests = 1_000_000
-
-    def check(self) -> float:
-        self.requests -= 1
-        if self.requests < 0:
-            raise LeaseLost("the lease may not be ours any more")
-        return 10.0
 
 
 class Heard:

@@ -73,6 +73,37 @@ def test_a_rule_of_somebody_else_is_explained_with_its_own_advice() -> None:
     assert explained.is_fine
 
 
+def test_what_it_changes_is_the_verdict_and_the_sidecars_come_after() -> None:
+    def decide(request: AdmissionRequest, draft: Draft) -> Verdict:
+        draft.set(("metadata", "labels", "owner"), "team-a")
+        return Verdict(Reason.NOT_ASKED, "owner=team-a of namespace shop")
+
+    explained = explainer(decide).explain(Query("pod", object=POD, namespace="shop"))
+
+    lines = explained.text.splitlines()
+    assert lines[:2] == ["Pod shop/web", "NotAsked: owner=team-a of namespace shop"]
+    assert lines[2].startswith("sidecars: NamespaceNotEnabled: namespace shop bears neither ")
+    assert explained.json["verdict"] == "NotAsked: owner=team-a of namespace shop"
+
+
+def test_a_pod_that_it_lets_pass_as_it_is_is_said_to_be_left_alone() -> None:
+    explained = explainer(lambda request, draft: Verdict(Reason.NOT_ASKED)).explain(Query("pod", object=POD, namespace="shop"))
+
+    assert explained.text.splitlines()[1] == "nothing changes, no rule refuses it"
+
+
+def test_the_pod_that_a_deployment_makes_is_named_by_what_its_name_begins_with() -> None:
+    def refuse(request: AdmissionRequest, draft: Draft) -> Verdict:
+        message = f"{request.subject}: nobody owns it"
+        return Verdict(Reason.NOT_ASKED, message, Denial(403, "No", message))
+
+    template = {"spec": POD["spec"]}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"template": template}}
+    explained = explainer(refuse).explain(Query("workload", object=deployment, namespace="shop"))
+
+    assert explained.text.splitlines()[:2] == ["Deployment shop/web", "refused, NotAsked: pods shop/web-…: nobody owns it"]
+
+
 def test_its_refusal_is_the_verdict() -> None:
     denial = Denial(403, "WhimSaysNo", "pod web: not today")
     found = explainer(lambda request, draft: Verdict(Reason.NOT_ASKED, "pod web: not today", denial))

@@ -74,3 +74,16 @@ def test_labels_and_annotations_are_told_by_key() -> None:
 
 def test_a_pod_without_anything_may_become_one() -> None:
     assert [change.name for change in changes({}, POD)] == ["app", "note", "app", "data"]
+
+
+@pytest.mark.parametrize("name", [["a"], {"b": 1}, 3, None])
+def test_an_element_whose_name_is_no_text_is_told_as_it_stands_there(name: Any) -> None:
+    (change,) = changes(POD, edited(containers=[APP, {"name": name, "image": "x:1"}]))
+
+    assert change == Change("added", "container", str(name), "spec.containers[1]")
+
+
+def test_a_variable_whose_name_is_no_text_is_told_as_well() -> None:
+    (change,) = changes(POD, edited(containers=[{**APP, "env": [{"name": ["A"]}, {"name": "A", "value": "1"}]}]))
+
+    assert change.details == ("variable ['A']",)

@@ -22,12 +22,12 @@ from webhook.admission.gate import Gate
 from webhook.admission.registry import SERVICES
 from webhook.admission.settings import Settings
 from webhook.objects.databases import DeletionPolicy, InstanceFacts
+from webhook.objects.meta import Json
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry
 from webhook.testing.given import Given
 from webhook.testing.golden import FixedClock
 
-Json = dict[str, Any]
 NOW_S = 1_795_946_400.0
 BOUND = {"phase": "Bound", "podName": "web-0", "podUID": "p1", "node": "edge-1"}
 

@@ -19,11 +19,11 @@ from webhook.admission.gate import Gate
 from webhook.admission.registry import SERVICES
 from webhook.admission.settings import Settings
 from webhook.cluster import Cluster
+from webhook.objects.meta import Json
 from webhook.telemetry import Telemetry
 from webhook.testing.given import Given
 from webhook.testing.golden import FixedClock
 
-Json = dict[str, Any]
 GIVEN = {"now": "2026-11-29T10:00:00Z", "nodes": [{"name": "edge-1"}], "namespaces": [{"name": "shop"}]}
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "edge-1"}}
 POD = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from controllers.explaining.questions import ANYBODY, NODES, PODS, Question, of_addresses, of_node, of_pod
+from controllers.explaining.questions import ANYBODY, NODES, PODS, Question
 from controllers.explaining.sending import Sent, sent
 from webhook.admission.registry import by_name
 from webhook.admission.review import Operations
@@ -77,49 +77,3 @@ def test_a_selector_of_namespaces_says_nothing_about_a_node() -> None:
     question = Question("", NODES, Operations.UPDATE, ANYBODY, {"metadata": {"name": "a"}})
 
     assert sent((entry,), question, Given.read({}).cluster().namespaces) == Sent(True)
-
-
-# -- the questions
-
-
-def conditions(ready: str, containers: str) -> Json:
-    return {"conditions": [{"type": "Ready", "status": ready}, {"type": "ContainersReady", "status": containers}]}
-
-
-@pytest.mark.parametrize(
-    ("node", "status", "flips"),
-    [
-        ("edge-1", conditions("True", "True"), True),
-        ("edge-1", conditions("False", "True"), True),  # as the node controller marks it
-        ("edge-1", conditions("False", "False"), False),
-        ("", conditions("True", "True"), False),
-        ("edge-1", {}, False),
-    ],
-)
-def test_a_pod_that_has_been_ready_is_also_asked_about_as_the_node_controller_marks_it(
-    node: str, status: Json, flips: bool
-) -> None:
-    pod = {**POD, "spec": {"nodeName": node}, "status": status}
-
-    asked = [question.plural for question in of_pod(pod, "shop", ANYBODY)]
-
-    assert asked == ["pods", *(["pods/status"] if flips else [])]
-
-
-def test_a_node_that_bears_the_taint_already_is_not_tainted_twice() -> None:
-    taint = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
-    node = {"metadata": {"name": "a"}, "spec": {"taints": [taint]}, "status": {"conditions": []}}
-
-    for question in of_node(node, "2026-11-29T10:00:00Z"):
-        assert question.object is not None
-        assert question.object["spec"]["taints"] == [taint]
-
-
-def test_each_address_is_asked_about_alone() -> None:
-    ready, unready = {"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}
-    endpoints = {"kind": "Endpoints", "subsets": [{"addresses": [ready], "notReadyAddresses": [unready]}]}
-
-    found = [(item["ip"], is_ready, question.object) for item, is_ready, question in of_addresses(endpoints, "shop")]
-
-    assert [(ip, is_ready) for ip, is_ready, _ in found] == [("10.0.0.1", True), ("10.0.0.2", False)]
-    assert all(obj is not None and len(obj["subsets"][0]["notReadyAddresses"]) == 1 for _, _, obj in found)

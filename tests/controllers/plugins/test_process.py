@@ -86,7 +86,7 @@ def test_only_the_leader_runs_what_is_led_and_every_replica_the_rest(install: In
     assert (running["controller/led"], running["controller/everywhere"]) == (False, True)
     assert (set(everywhere_module.SEEN), led_module.SEEN) == ({False}, [])
     assert {"led/pods", "everywhere/pods"} <= set(found["caches"])
-    assert sorted(found["plugins"]) == ["everywhere", "led"]
+    assert sorted(one["name"] for one in found["plugins"]) == ["everywhere", "led"]
     assert codes == [0]
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi
-from tests.controllers.ending import no_leaked_threads
+from tests.controllers.leaks import no_leaked_threads
+from tests.controllers.pod_ip.office import Office
 from tests.controllers.pod_ip.scene import Scene
 
 __all__ = ["no_leaked_threads"]
@@ -28,3 +29,8 @@ def api() -> Iterator[FakeApi]:
 @pytest.fixture
 def scene(api: FakeApi, client: RestClient) -> Scene:
     return Scene(api, client)
+
+
+@pytest.fixture
+def office(api: FakeApi, client: RestClient) -> Office:
+    return Office(api, client)

@@ -10,9 +10,7 @@ from controllers.pod_ip.resources import pools_resource
 from webhook.addresses.address import Address
 from webhook.addresses.facts import PodOwner, PoolFacts
 from webhook.addresses.keys import key_of, ordinal_of
-from webhook.objects.meta import format_time
-
-Json = dict[str, Any]
+from webhook.objects.meta import Json, format_time
 
 WALL_S = 1_800_000_000.0  # FakeClock's
 API_VERSION = "gatehouse.dev/v1alpha1"

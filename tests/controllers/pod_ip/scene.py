@@ -9,13 +9,13 @@ import attrs
 
 from controllers.pod_ip.controller import Sources, pod_ip
 from controllers.pod_ip.resources import pools_resource, reservations_resource, stateful_sets_resource
-from controllers.runtime.errors import LeaseLost
 from controllers.runtime.events import Reference
 from controllers.runtime.informer import Informer
 from controllers.runtime.projection import pods_resource
 from controllers.runtime.resource import Params
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
+from tests.controllers.leadership import Lease
 from tests.controllers.pod_ip.objects import ONE, Json, bound
 from tests.controllers.runtime.builders import refuse_death
 from webhook.addresses.network import Network
@@ -26,19 +26,6 @@ from webhook.admission.service import Context, Rule, Verdict
 from webhook.clock import Deadline
 from webhook.names import Reason
 from webhook.telemetry import Telemetry
-
-
-class Lease:
-    """Leadership for the next *requests* requests."""
-
-    def __init__(self) -> None:
-        self.requests = 1_000_000
-
-    def check(self) -> float:
-        self.requests -= 1
-        if self.requests < 0:
-            raise LeaseLost("the lease may not be ours any more")
-        return 10.0
 
 
 @attrs.frozen

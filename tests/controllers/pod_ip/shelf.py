@@ -8,8 +8,8 @@ from typing import Any
 from controllers.pod_ip.calico import GROUP, GROUP_PATH
 from controllers.testing import FakeApi
 from controllers.testing.answers import Answer, Exchange
+from webhook.objects.meta import Json
 
-Json = dict[str, Any]
 KEY = "11111111-2222-5333-8444-555555555555"
 
 

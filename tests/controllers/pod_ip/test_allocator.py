@@ -6,16 +6,14 @@ import threading
 
 import pytest
 
-from controllers.pod_ip.allocator import LIST_KEPT_S, Allocator
+from controllers.pod_ip.allocator import LIST_KEPT_S
 from controllers.pod_ip.bodies import bound_patch, claim_patch, cooling_patch, reservation_body, waiting_patch
-from controllers.pod_ip.book import AddressBook
 from controllers.pod_ip.paths import RESERVATIONS_PATH
 from controllers.pod_ip.resources import reservation_from_object
 from controllers.runtime.errors import Conflict
-from controllers.runtime.rest import RestClient
-from controllers.testing import FakeApi, FakeClock
 from controllers.testing.answers import Exchange, status
 from tests.controllers.pod_ip.objects import at, pod
+from tests.controllers.pod_ip.office import Office
 from tests.webhook.addresses.allocations import (
     DUAL,
     ONE,
@@ -28,46 +26,10 @@ from tests.webhook.addresses.allocations import (
     reservation,
     span,
 )
-from webhook.addresses.address import Address
 from webhook.addresses.effects import Allocated, Exhausted
-from webhook.addresses.facts import Asked, Phase
+from webhook.addresses.facts import Phase
 from webhook.addresses.marks import Marks
-from webhook.clock import Deadline
 from webhook.errors import AdmissionError, Misconfigured, Unavailable
-from webhook.telemetry import Telemetry
-
-NONE = Marks(asks=True)
-
-
-class Office:
-    """An allocator and all that belongs to it."""
-
-    def __init__(self, api: FakeApi, client: RestClient) -> None:
-        self.api, self.client = api, client
-        self.clock, self.telemetry = FakeClock(), Telemetry()
-        self.book = AddressBook("replica-a", self.clock, lambda: 0.0)
-        self.allocator = Allocator(client, self.book, "replica-a", self.clock, self.telemetry)
-
-    def allocate(self, wanted: Asked, marks: Marks = NONE, *, seconds: float = 9.0, dry_run: bool = False):
-        return self.allocator.allocate(wanted, marks, Deadline.after(seconds, self.clock), dry_run=dry_run)
-
-    def stored(self) -> dict:
-        return self.api.objects.all("AddressReservation")
-
-    def others_have(self, *wanted: Address) -> None:
-        for one in wanted:
-            self.api.objects.put(reservation_body(asked(key=f"other-{one.name}"), one, "replica-b"))
-
-    def posts(self) -> dict[str, float]:
-        lines = self.telemetry.expose().decode().splitlines()
-        found = [line for line in lines if line.startswith("gatehouse_address_reservation_posts_total{")]
-        return {line.split('"')[1]: float(line.split()[-1]) for line in found}
-
-
-@pytest.fixture
-def office(api: FakeApi, client: RestClient) -> Office:
-    return Office(api, client)
-
 
 # -- what is written
 

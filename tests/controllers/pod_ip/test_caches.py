@@ -14,7 +14,7 @@ from controllers.runtime.informer import Informer
 from controllers.runtime.projection import pods_resource
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
-from controllers.testing.answers import hang, status
+from controllers.testing.answers import cut, hang, status
 from tests.controllers.pod_ip.shelf import KEY, address_pool, block, calico_appears, fake_api, ip_pool, pod, reservation
 from tests.controllers.runtime.builders import refuse_death
 from webhook.addresses.address import Address
@@ -132,6 +132,18 @@ def test_who_cannot_be_asked_is_unavailable_within_the_time(api: FakeApi, tmp_pa
             caches.confirmed(FIRST, soon())
 
         assert clock.monotonic_s() - began_s < 4 * LIVE_S
+
+
+def test_a_read_without_an_answer_is_made_once_more(api: FakeApi, tmp_path: Path) -> None:
+    api.objects.put(reservation())
+    with synced(api, tmp_path) as caches:
+        api.next("get", cut)
+        found = caches.confirmed(FIRST, soon())
+        api.next("get", cut)
+        absent = caches.pool_exists("absent", soon())
+
+        assert found is not None and found.key == KEY
+        assert not absent
 
 
 def test_who_may_not_ask_is_told_which_right_is_missing(api: FakeApi, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
 import ssl
 import threading
 import time
@@ -17,7 +18,7 @@ import pytest
 from controllers.config.document import parse
 from controllers.process.assembly import Options, Process
 from controllers.testing import FakeApi
-from tests.controllers.certificates.builders import content, secret
+from tests.controllers.certificates.builders import configuration, content, register_configurations, secret
 from tests.controllers.followers import ONLY_ADMISSION, READY_WITHIN_S, arguments, fill
 from tests.controllers.served import Served, command, serve
 from tests.server.client import wait_until
@@ -29,10 +30,8 @@ SHARED = {"source": "self", "secretName": "gatehouse-tls", "hosts": ["localhost"
 
 @pytest.fixture
 def api() -> Iterator[FakeApi]:
-    group = "admissionregistration.k8s.io/v1"
     with FakeApi() as server:
-        for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
-            server.objects.register(f"/apis/{group}", f"{kind.lower()}s", group, kind)
+        register_configurations(server)
         fill(server)
         yield server
 
@@ -88,13 +87,44 @@ def test_a_process_makes_its_secret_serves_it_and_restores_it(api: FakeApi, tmp_
         assert "PRIVATE KEY" not in served.log()
 
 
+def test_a_name_that_a_configuration_calls_and_the_certificate_lacks_is_in_the_status(api: FakeApi, tmp_path: Path) -> None:
+    webhook = {"name": "mutate.gatehouse.dev", "clientConfig": {"service": {"name": "admission", "namespace": "kube-system"}}}
+    api.objects.put(configuration("MutatingWebhookConfiguration", b"") | {"webhooks": [webhook]})
+
+    with running(api, tmp_path, configured(SHARED)) as served:
+
+        def uncovered() -> object:
+            return json.loads(served.get("metrics", "/statusz")[1])["certificate"]["uncovered"]
+
+        wait_until(lambda: uncovered() == ["admission.kube-system.svc"], READY_WITHIN_S)
+
+
+def test_a_caller_that_does_not_trust_the_ca_and_one_without_tls_are_in_the_status(api: FakeApi, tmp_path: Path) -> None:
+    with running(api, tmp_path, configured(SHARED)) as served:
+        wait_until(lambda: ready(served), READY_WITHIN_S)
+        host, _, port = served.addresses["webhook"].rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=READY_WITHIN_S) as plain:
+            plain.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert b"HTTPS" in plain.recv(1000)
+        with socket.create_connection((host, int(port)), timeout=READY_WITHIN_S) as distrustful, pytest.raises(ssl.SSLError):
+            ssl.create_default_context(cadata=content("other").ca.decode()).wrap_socket(
+                distrustful, server_hostname="localhost"
+            )
+
+        def failed() -> object:
+            return json.loads(served.get("metrics", "/statusz")[1])["certificate"]["handshakes"]["failed"]
+
+        wait_until(lambda: failed() == {"alert": 1, "plain-http": 1}, READY_WITHIN_S)
+
+
 def test_an_expired_certificate_makes_the_replica_unready(api: FakeApi, tmp_path: Path) -> None:
     short = SHARED | {"leafLifetime": "2s", "rotationGrace": "0s"}
     with running(api, tmp_path, configured(short, certificates={"enabled": False})) as served:
         wait_until(lambda: not ready(served), READY_WITHIN_S)
         wait_until(lambda: "[-]certificate failed" in served.get("healthProbe", "/readyz?verbose")[1], READY_WITHIN_S)
 
-        assert "check=readyz/certificate why=the served certificate has expired" in served.log().replace('"', "")
+        said = "check=readyz/certificate why=the served certificate has expired"
+        wait_until(lambda: said in served.log().replace('"', ""), READY_WITHIN_S)  # a thread of its own writes the log
         assert served.get("healthProbe", "/healthz")[0] == 200
 
 

@@ -15,10 +15,10 @@ from controllers.runtime.watch import WatchPolicy
 from controllers.testing import FakeClock
 from webhook.clock import Clock
 from webhook.cluster import NodeFacts, PodFacts
+from webhook.objects.meta import Json
 from webhook.objects.votes import VotePolicy
 from webhook.telemetry import Telemetry
 
-Json = dict[str, Any]
 PAGES = WatchPolicy(stream_lists=False)
 NODES: Resource[NodeFacts] = nodes_resource(VotePolicy())
 PODS: Resource[PodFacts] = pods_resource()

@@ -10,10 +10,11 @@ import pytest
 
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
+from tests.controllers.leaks import left_over
 from webhook.clock import SystemClock
 from webhook.telemetry import Telemetry
 
-LEAVES_WITHIN_S = 2.0
+LEAVES_WITHIN_S = 2.0  # a confirmation that nobody waits for any more ends by its own timeout
 
 
 @pytest.fixture(autouse=True)
@@ -22,10 +23,7 @@ def no_leaked_threads() -> Iterator[None]:
 
     yield
 
-    leaked = [thread for thread in threading.enumerate() if thread not in before]
-    for thread in leaked:
-        thread.join(LEAVES_WITHIN_S)  # a confirmation that nobody waits for any more ends by its own timeout
-    assert [thread.name for thread in leaked if thread.is_alive()] == []
+    assert left_over(before, LEAVES_WITHIN_S) == []
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ from controllers.runtime.election import (
     tenure_left_s,
 )
 from controllers.runtime.leases import Record, new_lease, record_of
+from webhook.objects.meta import Json
 
-Json = dict[str, Any]
 LABELS = {"app": "gatehouse"}
 FOREIGN = Record("b", 20, "2026-01-01T00:00:00.000000Z", "2026-01-01T00:00:01.000000Z", 4)
 RELEASED = Record("", 1, "2026-01-01T00:00:01.000000Z", "2026-01-01T00:00:01.000000Z", 4)

@@ -11,7 +11,6 @@ import copy
 import heapq
 from collections.abc import Callable
 from random import Random
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,8 +37,8 @@ from controllers.runtime.election import (
     step,
     tenure_left_s,
 )
+from webhook.objects.meta import Json
 
-Json = dict[str, Any]
 TIMING = Timing(15.0, 10.0, 2.0)
 REQUEST_TIMEOUT_S = 5.0
 

@@ -25,9 +25,9 @@ from controllers.testing.answers import status
 from controllers.testing.objects import Refusal
 from tests.controllers.runtime.builders import refuse_death
 from webhook.clock import Deadline, SystemClock
+from webhook.objects.meta import Json
 from webhook.telemetry import Telemetry
 
-Json = dict[str, Any]
 PERIOD_S = 2.0
 KEY = "kube-system/gatehouse"
 RELEASED: Json = {

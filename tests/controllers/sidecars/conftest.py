@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.controllers.ending import no_leaked_threads
+from tests.controllers.leaks import no_leaked_threads
 from webhook.telemetry import Telemetry
 
 __all__ = ["no_leaked_threads"]

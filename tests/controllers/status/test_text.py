@@ -18,6 +18,10 @@ def changed(section: str, **changes: object) -> Json:
     return {**quiet(), section: {**quiet()[section], **changes}}
 
 
+def failed_handshakes(**failed: int) -> Json:
+    return {"failed": failed, "failedTotal": 40, "windowSeconds": 300.0}
+
+
 def test_a_quiet_replica_is_well() -> None:
     assert levels(quiet()) == ["ok", "ok", "ok", "ok"]
     assert describe(quiet()).splitlines()[:5] == [
@@ -45,11 +49,16 @@ def test_a_quiet_replica_is_well() -> None:
         (changed("certificate", expiresInSeconds=None), ["ok", "ok", "ok", "attention"]),
         (changed("certificate", trusted={"MutatingWebhookConfiguration": False}), ["ok", "ok", "ok", "bad"]),
         (changed("certificate", trouble="PATCH /x: 422 no"), ["ok", "ok", "ok", "attention"]),
+        (changed("certificate", uncovered=["gatehouse.kube-system.svc"]), ["ok", "ok", "ok", "bad"]),
+        (changed("certificate", uncovered=[]), ["ok", "ok", "ok", "ok"]),
+        (changed("certificate", uncovered=None), ["ok", "ok", "ok", "ok"]),
+        (changed("certificate", handshakes=failed_handshakes(alert=2)), ["ok", "ok", "ok", "attention"]),
+        (changed("certificate", handshakes=failed_handshakes(**{"plain-http": 1})), ["ok", "ok", "ok", "ok"]),
         (busy(), ["attention", "ok", "attention", "ok"]),
         (failed(), ["unknown"] * 4),
         ({}, ["unknown"] * 4),
     ],
-    ids=range(16),
+    ids=range(21),
 )
 def test_an_answer_is_as_grave_as_what_it_says(status: Json, expected: list[str]) -> None:
     assert levels(status) == expected
@@ -117,3 +126,47 @@ def test_a_certificate_for_localhost_only_is_told_of_at_first_sight() -> None:
 
     assert levels(served) == ["ok", "ok", "ok", "attention"]
     assert "it is for localhost only: through a Service the API server refuses it" in answers(served)[3].line()
+
+
+def test_what_other_packages_brought_is_listed_with_package_and_version() -> None:
+    status = busy()
+    status["plugins"].append({**status["plugins"][0], "kind": "controller", "entryPoint": "shop_rules.all:MAIN", "on": False})
+
+    lines = describe(status).splitlines()
+
+    at = next(index for index, line in enumerate(lines) if line.startswith("plug-in "))
+    assert [line.split() for line in lines[at : at + 3]] == [
+        ["plug-in", "kind", "package", "entry", "point"],
+        ["team-label", "rule", "shop-rules", "1.2.0", "shop_rules.team:RULE"],
+        ["team-label", "controller,", "off", "shop-rules", "1.2.0", "shop_rules.all:MAIN"],
+    ]
+
+
+def test_without_plug_ins_there_is_no_table_of_them() -> None:
+    assert "plug-in" not in describe(quiet())
+
+
+def test_a_name_that_the_certificate_lacks_is_named() -> None:
+    names = ["a.example.com", "b.example.com", "c.example.com", "d.example.com"]
+
+    line = answers(changed("certificate", uncovered=names))[3].line()
+
+    assert line == (
+        "expires: certificate in 64 days; it is not valid for a.example.com, b.example.com, c.example.com and 1 more, "
+        "which our webhook configurations call: the API server refuses it; CA in 339 days"
+    )
+
+
+def test_handshakes_that_failed_lately_are_told_with_their_reasons() -> None:
+    failed = failed_handshakes(**{"certificate": 3, "plain-http": 1})
+
+    assert (
+        "4 TLS handshakes failed in the last 5 min (3 certificate, 1 plain-http): do callers trust our CA, and we theirs?"
+        in (answers(changed("certificate", handshakes=failed))[3].line())
+    )
+
+
+def test_strangers_who_do_not_speak_tls_raise_no_question_about_certificates() -> None:
+    served = changed("certificate", handshakes=failed_handshakes(**{"not-tls": 1}))
+
+    assert answers(served)[3].facts[0] == "1 TLS handshake failed in the last 5 min (1 not-tls)"

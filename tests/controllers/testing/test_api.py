@@ -14,8 +14,8 @@ from controllers.testing import FakeApi, Objects
 from controllers.testing.answers import cut, status
 from controllers.testing.objects import Refusal
 from controllers.testing.patches import PatchRefused, json_patch, merge_patch, strategic_patch
+from webhook.objects.meta import Json
 
-Json = dict[str, Any]
 MERGE = "application/merge-patch+json"
 
 

@@ -28,6 +28,12 @@ def test_a_request_names_its_subject() -> None:
     assert request(namespace="", subResource="").subject == "pods web-1"
 
 
+def test_an_object_that_is_yet_to_be_named_is_named_by_what_its_name_begins_with() -> None:
+    made = {"metadata": {"generateName": "web-"}}
+
+    assert request(name="", subResource="", operation="CREATE", object=made).subject == "pods shop/web-…"
+
+
 def test_warnings_fit_what_the_api_server_keeps() -> None:
     warnings = [f"{number:03d} " + "x" * 300 for number in range(50)]
 

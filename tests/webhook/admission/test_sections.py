@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.admission.sections import NoSettings, Unreadable, check, read
-from webhook.objects.sources import Faults
+from webhook.objects.faults import Faults
 
 
 class Colour(StrEnum):

@@ -16,7 +16,7 @@ from webhook.admission.draft import Draft
 from webhook.admission.review import AdmissionRequest, GroupVersionResource, Operations, User
 from webhook.admission.service import Context, Verdict
 from webhook.clock import Deadline
-from webhook.errors import Unavailable
+from webhook.errors import MalformedObject, Unavailable
 from webhook.features.pod_ip import GiveAddresses
 from webhook.names import Reason
 from webhook.objects import meta
@@ -72,6 +72,15 @@ def test_the_reservation_says_whom_it_is_for() -> None:
     assert (made.key, made.request_uid, made.namespace) == (key_of_request("u-1"), "u-1", "shop")
     assert (made.app, made.pool, made.pod_name, made.ordinal) == ("web", "edge", "", None)
     assert made.owner == PodOwner("ReplicaSet", "web", "uid-web")
+
+
+def test_a_pod_that_the_check_cannot_read_costs_no_address() -> None:
+    known = StaticAddresses([EDGE])
+
+    with pytest.raises(MalformedObject, match=r"metadata\.deletionTimestamp: expected a string"):
+        give(pod(deletionTimestamp={"a": {}}), known)
+
+    assert not known.effects
 
 
 def test_an_ordinal_is_known_by_its_name_and_owner() -> None:

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from webhook.errors import MalformedObject
+from webhook.objects.meta import Json
 from webhook.objects.pod_rules import ANNOTATIONS_LIMIT, annotations_size, breaches
-
-Json = dict[str, Any]
 
 
 def sleeping(hook: str, seconds: int) -> Json:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from webhook.objects.faults import Faults
 from webhook.objects.selectors import Operator, Requirement, Selector, key_fault, value_fault
-from webhook.objects.sources import Faults
 
 # A busy machine is no fault of the code.
 CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

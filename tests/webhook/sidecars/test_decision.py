@@ -13,14 +13,13 @@ from webhook.admission.draft import Draft
 from webhook.clock import Deadline
 from webhook.cluster import Cluster
 from webhook.names import INJECT_ENTRIES, Reason
+from webhook.objects.meta import Json
 from webhook.sidecars.decision import Decision, decide
 from webhook.sidecars.entries.catalog import Catalog, Reading
 from webhook.sidecars.entries.entry import Entry
 from webhook.sidecars.fitting.sizes import MAX_PATCH
 from webhook.sidecars.selection import Policy
 from webhook.testing.facts import cluster, namespace_facts
-
-Json = dict[str, Any]
 
 ENABLED = {"sidecar-injector": "enabled"}
 STUB = {"name": "envoy", "image": "auto"}

@@ -16,10 +16,9 @@ from typing import Any, Final
 import attrs
 
 from webhook.objects import dns_names, schema
+from webhook.objects.faults import Path, json_type
 from webhook.objects.meta import Json
 from webhook.objects.schema import Text, named, quote
-from webhook.objects.selectors import json_type
-from webhook.objects.sources import Path
 from webhook.sidecars.entries import env_lint, lint, log_reader, metadata_lint, placeholders, volume_lint
 from webhook.sidecars.entries.entry import AppWiring, Conflict, Entry, NativeSidecar, Placement, Repair, Spot, Unfit
 from webhook.sidecars.entries.fragments import LABEL_RULE, Faults, duplicates, mapping, objects, sequence, text

@@ -9,10 +9,10 @@ import re
 from typing import Final
 
 from webhook.objects import quantity
+from webhook.objects.faults import Path
 from webhook.objects.meta import Json
 from webhook.objects.schema import quote
 from webhook.objects.selectors import key_fault
-from webhook.objects.sources import Path
 from webhook.sidecars.entries.fragments import Faults, climbs, excess, name_faults, object_name_faults, objects, one_of, text
 
 _VARIABLE: Final = re.compile(r"[\x20-<>-~]+")  # printable ASCII but "=": relaxed names, on by default since 1.34

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from webhook.objects import dns_names
+from webhook.objects.faults import Path, dotted
 from webhook.objects.meta import Json
 from webhook.objects.schema import Text, quote
-from webhook.objects.sources import Path, dotted
 from webhook.sidecars.entries.placeholders import openness
 
 Faults = Iterator[tuple[Path, str]]  # where, and what is wrong: a clause that goes behind the path and a colon

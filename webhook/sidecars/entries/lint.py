@@ -11,11 +11,11 @@ import re
 from typing import Any, Final
 
 from webhook.objects import quantity
+from webhook.objects.faults import Path
 from webhook.objects.meta import Json
 from webhook.objects.quantity import Quantity
 from webhook.objects.schema import quote
 from webhook.objects.selectors import key_fault
-from webhook.objects.sources import Path
 from webhook.sidecars.entries.env_lint import env_faults
 from webhook.sidecars.entries.fragments import (
     Faults,

@@ -15,9 +15,9 @@ import re
 from typing import Any, Final
 
 from webhook.objects import meta, pods, schema
+from webhook.objects.faults import Path
 from webhook.objects.meta import Json
 from webhook.objects.schema import Struct, quote
-from webhook.objects.sources import Path
 from webhook.sidecars.entries import lint, volume_lint
 from webhook.sidecars.entries.entry import LogCollector
 from webhook.sidecars.entries.fragments import Faults, mapping, name_faults, text

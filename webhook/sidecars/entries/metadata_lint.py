@@ -10,10 +10,10 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from webhook.names import DOMAIN, INJECT, INJECT_ENTRIES, INJECTED
+from webhook.objects.faults import Path
 from webhook.objects.meta import Json
 from webhook.objects.schema import quote
 from webhook.objects.selectors import key_fault, value_fault
-from webhook.objects.sources import Path
 from webhook.sidecars.entries.fragments import Faults, leaves, text
 
 _NOT_FOR_ENTRIES: Final = {

@@ -23,11 +23,11 @@ import attrs
 
 from webhook.cluster import NamespaceFacts
 from webhook.objects import meta, pods, schema
+from webhook.objects.faults import Path
 from webhook.objects.images import Image
 from webhook.objects.meta import Json
 from webhook.objects.schema import Kind, ListOf, MapOf, Scalar, Struct, Text, Type
 from webhook.objects.selectors import key_fault
-from webhook.objects.sources import Path
 
 
 @attrs.define(eq=False)

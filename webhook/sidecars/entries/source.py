@@ -16,8 +16,9 @@ from typing import Final
 from webhook.names import ARTICLE_CONFIG_MAP, ARTICLE_KEY, SIDECARS_LABEL
 from webhook.objects import dns_names
 from webhook.objects.documents import read_documents
+from webhook.objects.faults import Path, dotted
 from webhook.objects.schema import quote
-from webhook.objects.sources import DocumentError, Path, TooLarge, dotted
+from webhook.objects.sources import DocumentError, TooLarge
 from webhook.sidecars.entries.catalog import NO_NAMES, EntryFault, Reading
 from webhook.sidecars.entries.entry import Entry
 from webhook.sidecars.entries.entry_reader import Origin, read_entry, size_of

@@ -13,10 +13,10 @@ from typing import Final
 
 from webhook.objects import quantity
 from webhook.objects.dns_names import is_dns_subdomain
+from webhook.objects.faults import Path
 from webhook.objects.meta import Json
 from webhook.objects.schema import quote
 from webhook.objects.selectors import key_fault, value_fault
-from webhook.objects.sources import Path
 from webhook.sidecars.entries.fragments import Faults, leaves, mapping, number, object_name_faults, one_of, sequence, text
 
 # Members that may be "" to the schema, and not to the API server.

@@ -11,10 +11,10 @@ from typing import Final
 
 from webhook.objects import quantity, schema
 from webhook.objects.dns_names import is_dns_subdomain
+from webhook.objects.faults import Path
 from webhook.objects.meta import Json
 from webhook.objects.schema import Struct, quote
 from webhook.objects.selectors import key_fault
-from webhook.objects.sources import Path
 from webhook.sidecars.entries.env_lint import field_faults, resource_field_faults
 from webhook.sidecars.entries.fragments import (
     Faults,

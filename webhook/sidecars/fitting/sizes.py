@@ -16,6 +16,7 @@ import msgspec
 
 from webhook.names import Reason
 from webhook.objects import meta, pods
+from webhook.objects.faults import listed
 from webhook.objects.meta import Json
 from webhook.sidecars.entries.entry import Entry
 from webhook.sidecars.findings import Finding
@@ -44,7 +45,7 @@ def outgrown(planned: Plan) -> Finding | None:
 
 def _finding(entries: Iterable[Entry]) -> Finding:
     named = sorted(entries, key=lambda entry: -entry.size)
-    shown = ", ".join([entry.subject for entry in named[:5]]) + (f" and {len(named) - 5} more" if len(named) > 5 else "")
+    shown = listed([entry.subject for entry in named], 5)
     return Finding(
         Reason.POD_TOO_LARGE, f"the pod would get more than {MAX_PATCH // 2**20} MiB, by {shown}: etcd takes 1.5 MiB"
     )

@@ -11,8 +11,8 @@ from operator import itemgetter
 from typing import Any
 
 from webhook.objects import meta, quantity
+from webhook.objects.faults import Path, dotted
 from webhook.objects.meta import Json
-from webhook.objects.sources import Path, dotted
 from webhook.sidecars.injection.planned import ListEdit
 
 # Fields that hold amounts: the API server rewrites them ("1024Mi" comes back as "1Gi").

@@ -13,10 +13,10 @@ import msgspec
 
 from webhook.names import DEFAULT_CONTAINER, INJECTED, Reason
 from webhook.objects import meta
+from webhook.objects.faults import Path, dotted
 from webhook.objects.meta import Json
 from webhook.objects.pod_rules import ANNOTATIONS_LIMIT, annotations_size
 from webhook.objects.pods import Container, Kind
-from webhook.objects.sources import Path, dotted
 from webhook.sidecars.entries.entry import AppWiring, Conflict, Entry
 from webhook.sidecars.entries.log_reader import as_user_of
 from webhook.sidecars.entries.placeholders import Scope

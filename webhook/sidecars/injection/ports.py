@@ -14,9 +14,9 @@ import msgspec
 from webhook.errors import MalformedObject
 from webhook.names import Reason
 from webhook.objects import meta, pods
+from webhook.objects.faults import Path, dotted
 from webhook.objects.meta import Json
 from webhook.objects.pods import Container, Kind
-from webhook.objects.sources import Path, dotted
 from webhook.sidecars.entries.entry import Conflict, Entry
 from webhook.sidecars.injection import stubs
 from webhook.sidecars.injection.planned import Part, Piece

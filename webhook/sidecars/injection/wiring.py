@@ -12,9 +12,9 @@ from operator import itemgetter
 
 from webhook.names import Reason
 from webhook.objects import meta
+from webhook.objects.faults import Path, dotted
 from webhook.objects.meta import Json
 from webhook.objects.pods import Container, Kind
-from webhook.objects.sources import Path, dotted
 from webhook.sidecars.entries.entry import AppWiring, Entry
 from webhook.sidecars.injection.merging import KeyedList, covers, folder
 from webhook.sidecars.injection.planned import ListEdit

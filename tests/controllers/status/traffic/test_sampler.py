@@ -51,6 +51,27 @@ def test_what_is_older_than_the_window_is_forgotten(telemetry: Telemetry) -> Non
     assert row["windowSeconds"] == WINDOW_S
 
 
+def shake(telemetry: Telemetry, **results: int) -> None:
+    for result, times in results.items():
+        telemetry.counter("gatehouse_server_handshakes", "", ["result"]).labels(result.replace("_", "-")).inc(times)
+
+
+def test_handshakes_that_failed_are_told_of_the_window_by_why_and_of_the_whole_life(telemetry: Telemetry) -> None:
+    clock = FakeClock()
+    traffic = made(telemetry, clock)
+    shake(telemetry, ok=1000, plain_http=7, alert=1)
+    for _ in range(2 * KEPT):
+        clock.advance(SAMPLE_INTERVAL_S)
+        traffic.remember()
+    shake(telemetry, ok=5, alert=2, eof=30, reset=4)
+
+    assert traffic.handshakes() == {"failed": {"alert": 2}, "failedTotal": 10, "windowSeconds": WINDOW_S}
+
+
+def test_before_anybody_has_called_no_handshake_has_failed(telemetry: Telemetry) -> None:
+    assert made(telemetry, FakeClock()).handshakes() == {"failed": {}, "failedTotal": 0, "windowSeconds": 0.0}
+
+
 def test_the_thread_remembers_and_ends(telemetry: Telemetry) -> None:
     class Hasty(SystemClock):
         """Waits for nothing, and counts how often it was asked to."""

@@ -45,6 +45,8 @@ def quiet() -> Json:
             "secret": "kube-system/gatehouse-tls",
             "authorities": 1,
             "trusted": {"MutatingWebhookConfiguration": True, "ValidatingWebhookConfiguration": True},
+            "uncovered": [],
+            "handshakes": {"failed": {}, "failedTotal": 0, "windowSeconds": 300.0},
         },
         "kubernetes": {"version": "v1.37.2", "tested": True, "tooOldFor": []},
         "plugins": None,
@@ -137,9 +139,16 @@ def busy() -> Json:
             "limitranges": cache(41),
             "addressreservations": cache(1890),
         },
-        "plugins": {
-            "team-label": {"kind": "rule", "package": "shop-rules", "version": "1.2.0", "entryPoint": "shop_rules.team:RULE"}
-        },
+        "plugins": [
+            {
+                "name": "team-label",
+                "kind": "rule",
+                "package": "shop-rules",
+                "version": "1.2.0",
+                "entryPoint": "shop_rules.team:RULE",
+                "on": True,
+            }
+        ],
         "leaderElection": {
             **quiet()["leaderElection"],
             "leading": True,

@@ -111,6 +111,22 @@ def test_what_other_packages_brought_is_named() -> None:
     assert re.search(r"team-label.*rule.*shop-rules 1.2.0.*shop_rules.team:RULE", section(drawn(busy()), "plugins").text)
 
 
+def test_a_controller_of_others_that_does_not_run_is_said_to_be_off() -> None:
+    row = {**busy()["plugins"][0], "kind": "controller", "on": False}
+
+    assert re.search(r"team-label.*controller.*off.*shop-rules", section(drawn({**busy(), "plugins": [row]}), "plugins").text)
+
+
+def test_names_that_the_certificate_lacks_and_handshakes_that_failed_are_shown() -> None:
+    handshakes = {"failed": {"alert": 2}, "failedTotal": 1040, "windowSeconds": 300.0}
+    certificate = {**quiet()["certificate"], "uncovered": ["gatehouse.kube-system.svc"], "handshakes": handshakes}
+
+    shown = section(drawn({**quiet(), "certificate": certificate}), "certificates").text
+
+    assert "not valid for gatehouse.kube-system.svc" in shown
+    assert "TLS handshakes that failed: 2 in the last 5 min, 1,040 in all" in shown
+
+
 def test_what_is_switched_off_is_named_and_takes_no_room() -> None:
     elements = drawn(quiet())
 

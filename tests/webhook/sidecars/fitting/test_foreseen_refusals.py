@@ -11,10 +11,9 @@ from tests.webhook.sidecars.fitting.fits import AT_REST, amounts, asking, fitted
 from tests.webhook.sidecars.injection.injecting import NATIVE, empty, entry, pod
 from webhook.errors import MalformedObject
 from webhook.names import INJECTED, Reason
+from webhook.objects.meta import Json
 from webhook.sidecars.entries.entry import Entry, Repair, Unfit
 from webhook.sidecars.fitting import Surroundings
-
-Json = dict[str, Any]
 
 
 def with_container(**fields: Any) -> Entry:

@@ -6,10 +6,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from webhook.objects.meta import Json
 from webhook.sidecars.entries.entry import AppWiring, Conflict, Entry, LogCollector, NativeSidecar, Placement, Spot
 from webhook.sidecars.injection import Scene, Support
 
-Json = dict[str, Any]
 Strategy = st.SearchStrategy
 
 # Names that pods and entries have in common; the rest of each side's is its own.

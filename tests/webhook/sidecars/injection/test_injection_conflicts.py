@@ -9,9 +9,8 @@ import pytest
 
 from tests.webhook.sidecars.injection.injecting import defaulted, empty, entry, once, pod, refused, run
 from webhook.names import Reason
+from webhook.objects.meta import Json
 from webhook.sidecars.entries.entry import AppWiring, Conflict, Entry
-
-Json = dict[str, Any]
 
 APP = {"name": "app", "image": "app:1"}
 MINE = {"name": "envoy", "image": "mine:1"}

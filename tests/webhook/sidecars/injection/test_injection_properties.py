@@ -16,10 +16,9 @@ from tests.webhook.sidecars.injection.injecting import add_container, defaulted,
 from webhook.errors import MalformedObject
 from webhook.names import INJECTED
 from webhook.objects import schema
+from webhook.objects.meta import Json
 from webhook.sidecars.entries.entry import Conflict, Entry
 from webhook.sidecars.injection import Scene
-
-Json = dict[str, Any]
 
 PODS, SCENES = strategies.pods(), strategies.scenes()
 ENTRIES = st.tuples(strategies.entries("one"), strategies.entries("two")) | st.tuples(strategies.entries("one"))

@@ -10,9 +10,8 @@ import pytest
 
 from tests.webhook.sidecars.injection.injecting import APP_OWNER, Outcome, collector, empty, entry, pod, refused, run
 from webhook.names import INJECTED, Reason
+from webhook.objects.meta import Json
 from webhook.sidecars.entries.entry import AppWiring, Conflict, Entry
-
-Json = dict[str, Any]
 
 APP = {"name": "app", "image": "app:1"}
 PROXY = entry(

@@ -31,7 +31,7 @@ LISTED_ENTRIES = 500  # likewise of sidecar entries; faulty ones first
 LISTED_FAULTS = 20  # of each entry
 
 
-def collect(sections: Mapping[str, Section]) -> Json:
+def gather(sections: Mapping[str, Section]) -> Json:
     """Every section's answer."""
     page: Json = {}
     for name, section in sections.items():

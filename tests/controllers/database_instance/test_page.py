@@ -8,7 +8,7 @@ from controllers.database_instance import status
 from controllers.database_instance.values import Wait
 from webhook.objects.documents import read_documents
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "database-instance.md").read_text()
 EXAMPLE = ROOT / "examples" / "database-instance"
 CRD = ROOT / "manifests" / "base" / "10-crd-databaseinstances.yaml"

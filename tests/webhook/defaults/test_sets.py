@@ -11,10 +11,10 @@ from webhook.admission.review import Operations
 from webhook.defaults.sets import faults
 from webhook.errors import MalformedObject, Unavailable
 from webhook.names import Reason
+from webhook.objects.faults import dotted
 from webhook.objects.meta import Json
 from webhook.objects.pods import MIRROR_ANNOTATION
 from webhook.objects.selectors import Selector
-from webhook.objects.sources import dotted
 from webhook.testing import facts
 
 LABEL = default_set(labels={"team": "core"})

@@ -1,4 +1,4 @@
-"""How a run of tests with a cluster ends: for a conftest to import."""
+"""SIGTERM ends a run of tests with a cluster as Ctrl-C does: a fixture for a conftest to import."""
 
 from __future__ import annotations
 

@@ -7,39 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.webhook.sidecars.entries.article import ENVOY
 from tests.webhook.sidecars.entries.broken_entries import TABLE, container, entry, init, one
 from webhook.sidecars.entries import source
 from webhook.sidecars.entries.entry import AppWiring, Conflict, Entry, NativeSidecar, Placement, Repair, Spot, Unfit
 
 LABELLED = {"gatehouse.dev/sidecars": "true"}
-
-ARTICLE = """
-containers:
-  - name: envoy
-    image: lyft/envoy:845747db88f102c0fd262ab234308e9e22f693a1
-    command: ["/usr/local/bin/envoy"]
-    args:
-      - "--concurrency 4"
-      - "--config-path /etc/envoy/envoy.json"
-      - "--mode serve"
-    ports:
-      - containerPort: 80
-        protocol: TCP
-    resources:
-      limits:
-        cpu: "1000m"
-        memory: "512Mi"
-      requests:
-        cpu: "100m"
-        memory: "64Mi"
-    volumeMounts:
-      - name: envoy-conf
-        mountPath: /etc/envoy
-volumes:
-  - name: envoy-conf
-    configMap:
-      name: envoy
-"""
 
 
 def read_one(text: str) -> Entry:
@@ -57,7 +30,7 @@ def faults_of(text: str) -> list[tuple[str, str]]:
 
 def names(name: str, labels: dict[str, str], *keys: str) -> tuple[list[str], list[str]]:
     """The entries of a ConfigMap with these keys, and those with faults."""
-    reading = source.read("shop", name, labels, dict.fromkeys(keys, ARTICLE))
+    reading = source.read("shop", name, labels, dict.fromkeys(keys, ENVOY))
     return [found.name for found in reading.entries], [fault.entry for fault in reading.faults]
 
 
@@ -88,13 +61,13 @@ def test_two_keys_of_one_name_are_told() -> None:
 
 
 def test_the_articles_config_map_without_its_key_is_told() -> None:
-    (fault,) = source.read("shop", "envoy-initializer", {}, {"confg": ARTICLE}).faults
+    (fault,) = source.read("shop", "envoy-initializer", {}, {"confg": ENVOY}).faults
 
     assert (fault.entry, fault.message) == ("envoy-initializer", "ConfigMap envoy-initializer has no key config")
 
 
 def test_what_is_wrong_with_one_key_does_not_touch_the_others() -> None:
-    reading = source.read("shop", "tools", LABELLED, {"bad": "containers: [", "good": ARTICLE}, "uid-1", "77")
+    reading = source.read("shop", "tools", LABELLED, {"bad": "containers: [", "good": ENVOY}, "uid-1", "77")
 
     assert [found.name for found in reading.entries] == ["good"]
     assert {fault.entry for fault in reading.faults} == {"bad"}
@@ -105,7 +78,7 @@ def test_what_is_wrong_with_one_key_does_not_touch_the_others() -> None:
 
 
 def test_the_articles_entry_works_unchanged() -> None:
-    reading = source.read("shop", "envoy-initializer", {}, {"config": ARTICLE})
+    reading = source.read("shop", "envoy-initializer", {}, {"config": ENVOY})
 
     (found,) = reading.entries
     assert reading.faults == ()
@@ -293,7 +266,7 @@ def test_of_very_many_faults_the_first_hundred_are_told_and_a_long_path_is_cut()
     assert len(path) == 200 and len(message) < 500
 
 
-@pytest.mark.parametrize("good", [entry(), init(restartPolicy="Always"), init(), ARTICLE], ids=range(4))
+@pytest.mark.parametrize("good", [entry(), init(restartPolicy="Always"), init(), ENVOY], ids=range(4))
 def test_what_the_table_of_broken_entries_starts_from_is_good(good: Any) -> None:
     assert faults_of(good) == []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controllers.status.collecting import LISTED_ENTRIES, collect, sidecar_entries, silent_nodes
+from controllers.status.gathering import LISTED_ENTRIES, gather, sidecar_entries, silent_nodes
 from controllers.status.text import describe
 from webhook.cluster import Status, Vote
 from webhook.objects.meta import Json
@@ -49,7 +49,7 @@ def test_a_page_whose_sections_failed_can_still_be_read() -> None:
     def broken() -> object:
         raise KeyError("x")
 
-    page = collect(dict.fromkeys(("process", "services", "caches", "leaderElection", "databases", "silentNodes"), broken))
+    page = gather(dict.fromkeys(("process", "services", "caches", "leaderElection", "databases", "silentNodes"), broken))
 
     text = describe(page)
 
@@ -61,7 +61,7 @@ def test_a_section_that_fails_does_not_take_the_page_with_it() -> None:
     def broken() -> object:
         raise KeyError("x")
 
-    assert collect({"process": lambda: {"ready": True}, "caches": broken}) == {
+    assert gather({"process": lambda: {"ready": True}, "caches": broken}) == {
         "process": {"ready": True},
         "caches": {"error": "KeyError"},
     }
