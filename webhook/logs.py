@@ -11,6 +11,7 @@ what does not fit is dropped and counted in the next line that does.
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import queue
@@ -118,6 +119,7 @@ class PatientHandler(logging.Handler):
         """Queue the line. Never blocks, never raises."""
         try:
             if self._dropped:
+                record = copy.copy(record)  # other handlers have lost nothing
                 record.facts = {**getattr(record, "facts", {}), "lines_dropped_before": self._dropped}
             self._lines.put_nowait(self.format(record) + "\n")
             self._dropped = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import logging.handlers
 import os
 import threading
 from collections.abc import Iterator
@@ -76,6 +77,35 @@ def test_a_reader_that_stalls_costs_lines_and_never_time() -> None:
         handler.close()
     with suppress(BrokenPipeError):  # of what its buffer still held, which may be nothing
         stream.close()
+
+
+class _Stalled(io.StringIO):
+    """A stream whose writer waits until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lets_go = threading.Event()
+
+    def write(self, text: str) -> int:
+        self.lets_go.wait(30)
+        return super().write(text)
+
+
+def test_only_the_handler_that_dropped_lines_tells_of_it() -> None:
+    stream, seen = _Stalled(), logging.handlers.BufferingHandler(2 * QUEUE_LINES)
+    configure_logging(stream=stream)
+    (ours,) = logging.getLogger(ROOT).handlers
+    logging.getLogger(ROOT).addHandler(seen)
+    log = get_log("test")
+
+    for number in range(QUEUE_LINES + 10):
+        log.info("one of many", number=number)
+    stream.lets_go.set()
+    while "lines_dropped_before=" not in stream.getvalue():
+        log.info("later")
+    ours.close()
+
+    assert not any("lines_dropped_before" in record.facts for record in seen.buffer)  # type: ignore[attr-defined]
 
 
 def test_of_many_alike_lines_some_are_written_and_the_rest_are_counted() -> None:
