@@ -61,13 +61,16 @@ class Callers:
         while not self._stop.wait(EVERY_S):
             replica = seat.replica
             with replica.reviews() as connections:
-                while not self._stop.wait(EVERY_S) and seat.replica is replica and not seat.away.is_set():
-                    fault = ""
+                while not self._stop.wait(EVERY_S) and seat.replica is replica:
+                    absences, fault = seat.absences, ""
+                    if seat.away.is_set():
+                        break
                     try:
                         reply = connections.call("POST", PATH, self._body, {"Content-Type": "application/json"})
                         allowed = reply.status == 200 and json.loads(reply.body)["response"]["allowed"]
                         fault = "" if allowed else f"{reply.status} {reply.body[:300]!r}"
                     except (OSError, http.client.HTTPException) as error:
                         fault = repr(error)
-                    if not seat.away.is_set() and seat.replica is replica:
+                    # Stopped in the middle of it and let go on, a replica answers after the deadline, when it is back.
+                    if seat.absences == absences and seat.replica is replica:
                         self.answers.append(Answer(seat.name, time.time(), fault))

@@ -77,8 +77,7 @@ def run(cluster: Cluster, folder: Path, count: int, kills: int, within_s: float,
         started_s = time.monotonic()
         api.delete(place.path("databaseinstances", group="/apis/example.com/v1"))
         for _ in range(kills):
-            wait_for(lambda: any(seat.leads() for seat in seats), 30.0, "a leader")
-            victim = next(seat for seat in seats if seat.leads())
+            victim = _leader(seats)
             victim.signal(signal.SIGKILL)
             say(f"killed {victim.name}, {len(_left(place))} left")
             time.sleep(PAUSE_S)
@@ -92,6 +91,18 @@ def run(cluster: Cluster, folder: Path, count: int, kills: int, within_s: float,
         clean_volumes()
         forbidden = [one for user in users for one in audit.forbidden(user)]
         return Storm(count, kills, seconds, left, claims, found, _effects(audit, users), forbidden, log)
+
+
+def _leader(seats: list[Seat]) -> Seat:
+    """Who leads, as soon as somebody does; looked for and taken in one look."""
+    found: list[Seat] = []
+
+    def met() -> bool:
+        found[:] = [seat for seat in seats if seat.leads()]
+        return bool(found)
+
+    wait_for(met, 30.0, "a leader")
+    return found[0]
 
 
 def _left(place: Place) -> list[str]:

@@ -23,9 +23,10 @@ _WATCH_S = 1  # the thread ends at most this long after the block
 class Event:
     """One change: the object after it, or None when it was deleted."""
 
-    at_s: float  # monotonic
+    at_s: float  # monotonic, when it was heard of here
     name: str
     object: Json | None
+    version: int  # the store's at that change: whose is higher came later, in whatever collection
 
 
 class Recorder:
@@ -98,6 +99,7 @@ class Recorder:
             self._add(item, deleted=event["type"] == "DELETED")
 
     def _add(self, item: Json, *, deleted: bool) -> None:
-        event = Event(time.monotonic(), item["metadata"]["name"], None if deleted else item)
+        meta = item["metadata"]
+        event = Event(time.monotonic(), meta["name"], None if deleted else item, int(meta["resourceVersion"]))
         with self._lock:
             self._events.append(event)

@@ -7,6 +7,7 @@ A seat is a replica's place: its account, its clock, and the process that has it
 from __future__ import annotations
 
 import copy
+import http.client
 import signal
 import ssl
 import threading
@@ -82,6 +83,7 @@ class Seat:
         self.skew_s = skew_s
         self.user = f"system:serviceaccount:{NAMESPACE}:{name}"
         self.away = threading.Event()
+        self.absences = 0  # how often it was made to be away: a call that was under way then tells nothing
         self.lives: list[Replica] = []
         self._cluster = cluster
         self._folder = folder
@@ -112,6 +114,7 @@ class Seat:
         """Send its process a signal; when that was, in seconds since the epoch."""
         if number is not signal.SIGCONT:
             self.away.set()
+            self.absences += 1  # after `away`: who reads the new number and then finds nobody away calls one that is back
         at_s = time.time()
         if not self.replica.process.signal(number):
             raise AssertionError(f"{self.name} has ended by itself:\n{self.replica.log()}")
@@ -123,7 +126,7 @@ class Seat:
             return False
         try:
             return self.replica.total(MASTER, name=LEASE_NAME) == 1
-        except OSError:
+        except (OSError, http.client.HTTPException):  # gone, or gone in the middle of its answer
             return False
 
     def has_written(self) -> float:

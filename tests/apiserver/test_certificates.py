@@ -18,12 +18,12 @@ from cryptography import x509
 from tests.apiserver import shared_certificate
 from tests.apiserver.audit import AuditLog
 from tests.apiserver.registration import USER
-from tests.apiserver.shared_certificate import SECRET, Stage, age_authority, age_leaf, bundles, empty_bundles, secret
+from tests.apiserver.shared_certificate import SECRET, Fault, Stage, age_authority, age_leaf, bundles, empty_bundles, secret
 from tests.apiserver.waiting import wait_for
 from tests.cluster import Cluster
 from tests.server.figures import Figures
 
-GRACE = {"rotationGrace": "1s"}
+GRACE = {"rotationGrace": "3s"}  # longer than a thread of a busy machine stands still
 WITHIN_S = 40.0  # of one change of a certificate, on a machine that has other things to do
 RECOVERY_S = 2.0  # after a repair: until the API server has seen it
 
@@ -39,7 +39,7 @@ class Told:
     emptied_s: float = 0.0
     repaired_s: float = 0.0
     repairs: float = 0.0
-    afterwards: list[float] = attrs.field(factory=list)  # when the creates that failed did so
+    afterwards: list[Fault] = attrs.field(factory=list)  # creates that failed
     tried_again: list[float] = attrs.field(factory=list)
     creates: int = 0
     calls: int = 0
@@ -95,7 +95,7 @@ def told(quiet_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> To
         _empty(stage, told)
         told.creates, told.calls = len(stage.users.created), len(stage.callers.calls)
         told.incomplete, told.tried_again = stage.users.incomplete, stage.users.tried_again
-        told.afterwards = [fault.at_s for fault in stage.users.faults]
+        told.afterwards = list(stage.users.faults)
     told.forbidden = audit.forbidden(USER)
     return told
 
@@ -105,10 +105,11 @@ def _empty(stage: Stage, told: Told) -> None:
     told.emptied_s, before = time.monotonic(), stage.bundle_writes()
     empty_bundles(stage.admin)
     wait_for(lambda: all(bundles(stage.admin)), WITHIN_S, "caBundles that are back")
-    told.repaired_s, told.repairs = time.monotonic(), stage.bundle_writes() - before
+    told.repaired_s = time.monotonic()
     done = len(stage.users.created)
     wait_for(lambda: time.monotonic() > told.repaired_s + RECOVERY_S, WITHIN_S, "time to recover")
     wait_for(lambda: len(stage.users.created) > done + 50, WITHIN_S, "creates that succeed")
+    told.repairs = stage.bundle_writes() - before  # who writes counts it after the answer, and so later than it is seen
 
 
 def test_replicas_that_start_together_agree_on_one_ca(told: Told) -> None:
@@ -125,8 +126,8 @@ def test_no_create_is_refused_and_no_caller_is_deceived_by_rotation_and_deletion
     figures.add("faults in leaf and CA rotation and Secret deletion", text, "0", not told.before_emptying)
 
     assert told.before_emptying == []
-    assert told.creates > 300
-    assert told.calls > 50
+    assert told.creates > 100  # 50 a second where nothing else is done
+    assert told.calls > 30
 
 
 def test_every_pod_is_complete(told: Told) -> None:
@@ -141,7 +142,8 @@ def test_an_emptied_bundle_costs_only_calls_until_it_is_back_and_each_succeeds_w
     figures.add("emptied caBundle: refused", f"{text} {longest_s:.2f} s", f"<= {RECOVERY_S:g} s", longest_s <= RECOVERY_S)
 
     assert told.repairs == 2  # one for each configuration
-    assert [at_s for at_s in told.afterwards if not told.emptied_s <= at_s <= told.repaired_s + RECOVERY_S] == []
+    recovered_s = told.repaired_s + RECOVERY_S
+    assert [one for one in told.afterwards if one.at_s < told.emptied_s or one.began_s > recovered_s] == []
     assert len(told.tried_again) >= min(1, len(told.afterwards))
 
 

@@ -51,6 +51,8 @@ def place(api: Api, gatehouse: Gatehouse) -> Iterator[Place]:
         made.stateful_set(owner)
         api.patch(made.path("persistentvolumeclaims", "data-db-0"), {"metadata": {"labels": {"tier": "gold"}}})
         wait_for(lambda: _refused(made, {"claimNames": ["data-db-0"]}) is not None, 30.0, "reviews from the API server")
+        gold = {"selector": {"matchLabels": {"tier": "gold"}}}
+        wait_for(lambda: _refused(made, gold) is not None, 30.0, "the label in the cache")
         yield made
         api.delete(made.path("statefulsets", "db", "/apis/apps/v1"))
         made.delete_instance()

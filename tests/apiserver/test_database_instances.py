@@ -162,16 +162,15 @@ def test_a_foreign_pod_is_waited_for_and_named(place: Place, api: Api) -> None:
     place.delete_instance()
     wait_for(lambda: place.reason() == "WaitsForPods", 20.0, "the word on the pod")
     message = next(one["message"] for one in (place.instance() or {})["status"]["conditions"] if one["type"] == "Deleting")
-    events = api.get(place.path("events", group="/apis/events.k8s.io/v1"))["items"]
     shown = _shown(place)
     stays(lambda: place.instance() is not None and place.reclaim(volume) is not None, 3.0, "the instance and its volume")
+    wait_for(lambda: _noted(place, "pod backup"), 20.0, "an Event on the pod")  # written beside the status, not before it
 
     place.end_pod("backup")
     place.wait_gone()
 
     assert "pod backup on node storage-1" in message
     assert (shown["Protected"], shown["Deletion"], shown["Why"]) == ("True", "WaitsForPods", message)
-    assert any("pod backup" in event.get("note", "") for event in events)
     assert place.reclaim(volume) is None
 
 
@@ -329,6 +328,12 @@ def test_its_service_account_was_never_refused(place: Place, audit_log: AuditLog
     refused = [one for one in audit_log.forbidden(USER) if "/events" not in one]  # Events of a namespace that is being deleted
 
     assert refused == []
+
+
+def _noted(place: Place, text: str) -> bool:
+    """Whether an Event of the namespace says *text*."""
+    events = place.api.get(place.path("events", group="/apis/events.k8s.io/v1"))["items"]
+    return any(text in event.get("note", "") for event in events)
 
 
 def _shown(place: Place) -> Json:

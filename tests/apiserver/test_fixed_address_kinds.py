@@ -214,6 +214,7 @@ def brought(admin: Api) -> Iterator[Api]:
     wait_for(lambda: bringer(admin, labels={"gatehouse.dev/ip-pool": "a"}) == "check", 20.0, "the policies count")
     wait_for(lambda: bringer(admin, annotations=ADDRESSES) == "check-unasked", 20.0, "all of them")
     wait_for(lambda: bringer(admin, labels={"allocatable-ips": ""}) == "check-list", 20.0, "all of them")
+    wait_for(lambda: binder(admin, "bindings", {"annotations": ADDRESSES}) == "check-binding", 20.0, "all of them")
     yield admin
     for one in reversed(names):
         admin.delete(one)
@@ -226,6 +227,13 @@ def named(namespace: str = NAMESPACE, **metadata: Any) -> Json:
 def bringer(admin: Api, namespace: str = NAMESPACE, **metadata: Any) -> str:
     """The registration that brings the creation of such a pod; "" when none does."""
     return _bringer(lambda: injection.create(admin, namespace, named(namespace, **metadata), DRY))
+
+
+def binder(admin: Api, path: str, metadata: Json) -> str:
+    """The registration that brings a Binding with such metadata; "" when none does."""
+    body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "unbound", "namespace": NAMESPACE} | metadata}
+    body["target"] = {"apiVersion": "v1", "kind": "Node", "name": "rack-1"}
+    return _bringer(lambda: admin.create(f"/api/v1/namespaces/{NAMESPACE}/{path}?dryRun=All", body))
 
 
 def _bringer(ask: Any) -> str:
@@ -285,10 +293,7 @@ def test_our_gate_is_brought_to_the_check(brought: Api, gate: str, by: str) -> N
 )
 @pytest.mark.parametrize("path", ["pods/unbound/binding", "bindings"])
 def test_bindings_are_brought_to_the_check_with_something_of_an_address(brought: Api, bound: Json, by: str, path: str) -> None:
-    body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "unbound", "namespace": NAMESPACE} | bound}
-    body["target"] = {"apiVersion": "v1", "kind": "Node", "name": "rack-1"}
-
-    assert _bringer(lambda: brought.create(f"/api/v1/namespaces/{NAMESPACE}/{path}?dryRun=All", body)) == by
+    assert binder(brought, path, bound) == by
 
 
 @pytest.mark.parametrize("subresource", ["", "/status"])

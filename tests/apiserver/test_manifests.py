@@ -13,6 +13,7 @@ import yaml
 from controllers.cli.installation import installation, overlays
 from tests.apiserver.conftest import NOBODY_JUDGES
 from tests.apiserver.installing import CA, ROOT, StandIn, attempt, install, labelled, left, registered, run
+from tests.apiserver.waiting import wait_for
 from tests.cluster import Cluster, Json, Settings, binaries
 from tests.cluster.components import CONTROLLER_MANAGER
 
@@ -146,6 +147,8 @@ def test_a_changed_configuration_reaches_the_replicas_once_however_its_deploy_en
     changed = str(tmp_path / "manifests" / "base")
 
     code, _ = attempt(stood, "deploy", changed, '*"rollout status"*', IMAGE="gatehouse:other")
+    # Nobody has waited for the controller manager, which makes a ReplicaSet of the template.
+    wait_for(lambda: revision(stood) > unchanged, 30.0, "replicas of the new template")
     interrupted = revision(stood)
     install(stood, "deploy", changed, IMAGE="gatehouse:other")
 

@@ -19,7 +19,7 @@ from tests.cluster.kinds import apply, object_path
 READER, STRANGER = "metrics-reader", "metrics-stranger"
 CONFIG: Json = {"metrics": {"authorization": "kubernetes", "tls": True}, "controllers": {"edgeHealth": {"enabled": False}}}
 ACCOUNTS = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts"
-WITHIN_S = 10.0
+WITHIN_S = 30.0
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_tokens_are_in_no_log(port: Port, reader: str) -> None:
 
 def test_all_of_it_is_asked_as_our_own_account(port: Port, rights: Api, quiet_cluster: Cluster, reader: str) -> None:
     port.get("/metrics", reader)
-    lines = quiet_cluster.audit_log.read_text().splitlines()
+    lines = quiet_cluster.audit_log.read_text().rpartition("\n")[0].splitlines()  # the last one may be half written
     reviews = [line for line in lines if '"resource":"tokenreviews"' in line or '"resource":"subjectaccessreviews"' in line]
 
     assert reviews

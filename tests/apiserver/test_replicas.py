@@ -37,6 +37,7 @@ from webhook.objects.documents import read_documents
 NAMESPACE = "replicas"
 WRITERS, ROUNDS = 4, many(6, 3)
 DELAY_S = 2
+TRIES_FOR_S = 10
 _CALLS = re.compile(r'^apiserver_admission_webhook_request_total\{code="(\d+)",name="endpoint.*\} (\S+)$', re.MULTILINE)
 _NOT_DECIDED = re.compile(r"review not decided .*status=503")
 SLICE_REVIEW = EXAMPLE / "reviews" / "3-endpointslice.yaml"
@@ -117,10 +118,13 @@ def calls(cluster: Cluster) -> Counter[str]:
 
 
 def strict(printed: Registration) -> Registration:
-    """With failurePolicy Fail."""
+    """With failurePolicy Fail, and time for many tries: a second apart, three in a row may come to the same replica."""
     return Registration(
         [
-            {**item, "webhooks": [{**hook, "failurePolicy": "Fail"} for hook in item["webhooks"]]}
+            {
+                **item,
+                "webhooks": [{**hook, "failurePolicy": "Fail", "timeoutSeconds": TRIES_FOR_S} for hook in item["webhooks"]],
+            }
             for item in printed.configurations
         ]
     )

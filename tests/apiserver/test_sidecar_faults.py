@@ -93,20 +93,20 @@ def test_a_broken_entry_keeps_its_last_good_version_and_the_others_are_not_touch
 ) -> None:
     data = {"kept": "containers: [{name: aside, imag: x}]\n", "edited": entry("2")}
     apply(admin, injection.config_map(NAMESPACE, "several", data, SIDECARS))
-    wait_for(lambda: asking.image("edited") == "busybox:2", 5.0, "the edited entry")
+    wait_for(lambda: asking.image("edited") == "busybox:2", CONVERGE_S, "the edited entry")
 
     assert asking.image("kept") == "busybox:1"
     assert gatehouse.total("gatehouse_sidecar_entries", state="stale") == 1
 
     _write(admin, kept="1", edited="1", removed="1")
-    wait_for(lambda: gatehouse.total("gatehouse_sidecar_entries", state="stale") == 0, 5.0, "no stale entry")
+    wait_for(lambda: gatehouse.total("gatehouse_sidecar_entries", state="stale") == 0, CONVERGE_S, "no stale entry")
 
 
 def test_a_silent_api_server_leaves_every_entry_in_force(
     cluster: Cluster, gatehouse: Gatehouse, admin: Api, asking: Asking
 ) -> None:
     _write(admin, kept="1", edited="1", removed="1")
-    wait_for(lambda: asking.image("removed") == "busybox:1", 5.0, "the entries")
+    wait_for(lambda: asking.image("removed") == "busybox:1", CONVERGE_S, "the entries")
     cluster.suspend(APISERVER)
     try:
         during = asking.image("kept")

@@ -45,10 +45,17 @@ class Follower:
             found[resource] += int(float(count))
         return found
 
+    def counted(self) -> tuple[Mapping[str, int], int]:
+        """What it has begun, and what the API server has seen, in a moment in which nothing is on its way."""
+        while True:
+            found = self.begun(), len(self.api.requests)
+            if found == (self.begun(), len(self.api.requests)):
+                return found
+
     def admits(self) -> bool:
         """Whether a review whose answer depends on every node of the cache is answered as it should be."""
         with self.served.connect() as client:
-            reply = client.post(_REVIEW.body, f"{_REVIEW.path}?timeout=3s", ["Content-Type: application/json"])
+            reply = client.post(_REVIEW.body, f"{_REVIEW.path}?timeout=10s", ["Content-Type: application/json"])
         return reply.status == 200 and "patch" in json.loads(reply.body)["response"]
 
 
@@ -104,7 +111,7 @@ def outages(folder: Path, seconds: float) -> Mapping[str, Outage]:
     """All kinds of outage at the same time, one process each, with reviews all the while."""
     with ExitStack() as stack:
         followers = {name: stack.enter_context(follower(folder / name.replace(" ", "-"))) for name in OUTAGES}
-        before = {name: (one.begun(), len(one.api.requests)) for name, one in followers.items()}
+        before = {name: one.counted() for name, one in followers.items()}
         for name, one in followers.items():
             OUTAGES[name](one.api)
         answers: dict[str, list[bool]] = {name: [] for name in followers}
@@ -113,12 +120,13 @@ def outages(folder: Path, seconds: float) -> Mapping[str, Outage]:
             for name, one in followers.items():
                 answers[name].append(one.admits())
             time.sleep(0.2)
+        after = {name: one.counted() for name, one in followers.items()}
         return {
             name: Outage(
-                {resource: count - before[name][0][resource] for resource, count in one.begun().items()},
-                len(one.api.requests) - before[name][1],
+                {resource: count - before[name][0][resource] for resource, count in after[name][0].items()},
+                after[name][1] - before[name][1],
                 len(answers[name]),
                 sum(answers[name]),
             )
-            for name, one in followers.items()
+            for name in followers
         }

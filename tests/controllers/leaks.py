@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import pytest
+
+LEAVES_WITHIN_S = 5.0  # a live read that nobody waits for any more ends by its own timeout
 
 
 @pytest.fixture(autouse=True)
 def no_leaked_threads() -> Iterator[None]:
-    """Nothing outlives a test."""
+    """Nothing outlives a test for long."""
     before = set(threading.enumerate())
 
     yield
 
-    assert left_over(before) == []
-
-
-def left_over(before: Collection[threading.Thread], leaves_within_s: float = 0.0) -> list[str]:
-    """The names of threads that were not there *before*; each is given some seconds to leave."""
     leaked = [thread for thread in threading.enumerate() if thread not in before]
     for thread in leaked:
-        thread.join(leaves_within_s)
-    return [thread.name for thread in leaked if thread.is_alive()]
+        thread.join(LEAVES_WITHIN_S)
+    assert [thread.name for thread in leaked if thread.is_alive()] == []

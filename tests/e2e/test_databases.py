@@ -11,6 +11,7 @@ import pytest
 
 from tests.apiserver.databases import VOLUMES, Place, clean_volumes, reference
 from tests.apiserver.recorder import Recorder
+from tests.apiserver.waiting import wait_for
 from tests.cluster import Api
 from tests.e2e import pods
 from tests.e2e.installed import Installed
@@ -37,13 +38,23 @@ def test_an_instance_is_gone_only_after_its_pod_and_its_volume(place: Place, api
         with Recorder(api, place.path("databaseinstances", group="/apis/example.com/v1")) as instances:
             place.delete_instance()
             place.wait_gone()
-            gone_s = _deleted_s(instances, "db")
-        pod_gone_s, volume_gone_s = _deleted_s(running, "db-0"), _deleted_s(volumes, volume)
+            gone = _deleted(instances, "db")
+        pod_gone, volume_gone = _deleted(running, "db-0"), _deleted(volumes, volume)
 
-    assert pod_gone_s < volume_gone_s < gone_s
+    assert pod_gone < volume_gone < gone
     assert place.claims() == []
 
 
-def _deleted_s(recorder: Recorder, name: str) -> float:
-    """When the object was gone; fails the test when it is there."""
-    return next(event.at_s for event in recorder.events() if event.name == name and event.object is None)
+def _deleted(recorder: Recorder, name: str) -> int:
+    """The store's version when the object was deleted; fails the test when it is there.
+
+    Each watch has a thread of its own: which of them heard first says nothing, and none may have heard yet.
+    """
+    found: list[int] = []
+
+    def heard() -> bool:
+        found[:] = [event.version for event in recorder.events() if event.name == name and event.object is None]
+        return bool(found)
+
+    wait_for(heard, 30.0, f"the end of {name}")
+    return found[0]

@@ -21,7 +21,7 @@ def _namespaces(gatehouse: Installed, api: Api) -> None:
 
 
 def test_a_native_sidecar_runs_beside_its_job_and_lets_it_complete(gatehouse: Installed, api: Api) -> None:
-    template = pods.pod("", pods.container("work", "sleep 2; echo done"), restartPolicy="Never")
+    template = pods.pod("", pods.container("work", "sleep 5; echo done"), restartPolicy="Never")
     spec = {"template": {"metadata": {"labels": {"of": "job"}}, "spec": template["spec"]}, "backoffLimit": 0}
     path = f"/apis/batch/v1/namespaces/{JOBS}/jobs"
     api.create(path, {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "report"}, "spec": spec})

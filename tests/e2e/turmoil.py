@@ -49,6 +49,7 @@ def upgrade(gatehouse: Installed) -> None:
 
 def delete_leader(gatehouse: Installed) -> float:
     """Delete the pod that leads; seconds until another one does."""
+    wait_for(lambda: gatehouse.leader() in {one.name for one in gatehouse.replicas()}, CHANGE_S, "a leader that is there")
     leader, start_s = gatehouse.leader(), time.monotonic()
     gatehouse.kubectl("-n", "kube-system", "delete", "pod", leader, "--wait=false")
     wait_for(lambda: gatehouse.leader() not in ("", leader), CHANGE_S, "another leader")

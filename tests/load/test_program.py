@@ -182,7 +182,7 @@ def test_a_duration_bounds_the_run(server: Server, body: Path) -> None:
     result = run(Load(url=server.url, ca_file=server.ca_file, bodies=(body,), duration_s=0.3))
 
     assert result.done > 0 and not result.errors
-    assert result.seconds < 2.0
+    assert result.seconds < 5.0
 
 
 def test_nothing_that_counts_is_sent_before_the_word(server: Server, body: Path) -> None:

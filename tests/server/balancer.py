@@ -21,6 +21,7 @@ import attrs
 
 CHUNK_BYTES = 64 * 1024
 SEND_WITHIN_S = 10.0
+GOODBYE_WITHIN_S = 1.0
 TICK_S = 0.02
 
 
@@ -97,7 +98,10 @@ class Balancer:
         return int(self._listener.getsockname()[1])
 
     def sever(self) -> None:
-        """Close every connection, as balancers do with those that have been idle for long."""
+        """Close every connection, as balancers do with those that have been idle for long; then each client has closed it, too.
+
+        Who had not noticed would send its next request into a connection that is gone.
+        """
         self._severed.clear()
         if not self._severed.wait(SEND_WITHIN_S):
             raise TimeoutError("the balancer's thread does not get on")
@@ -124,7 +128,9 @@ class Balancer:
                 elif key.data in self._ends:
                     self._carry(key.data)
             if not self._severed.is_set():
-                for end in list(self._ends):
+                for end in sorted(self._ends, key=lambda end: end.who == "server"):  # clients first: they are waited for
+                    if end.who == "client":
+                        self._say_goodbye(end)
                     self._close(end)
                 self._severed.set()
 
@@ -168,6 +174,15 @@ class Balancer:
         # Half-closed connections are of no use to TLS: the end of one direction is the end of both.
         self._close(end)
         self._close(end.other)
+
+    @staticmethod
+    def _say_goodbye(end: _End) -> None:
+        """Send nothing more, and wait until the other side does not either."""
+        with contextlib.suppress(OSError):
+            end.socket.settimeout(GOODBYE_WITHIN_S)
+            end.socket.shutdown(socket.SHUT_WR)
+            while end.socket.recv(CHUNK_BYTES):
+                pass
 
     def _close(self, end: _End) -> None:
         self._selector.unregister(end.socket)

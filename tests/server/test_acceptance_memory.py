@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.load.program import run
+from tests.server.client import wait_until
 from tests.server.figures import Figures
 from tests.server.openings import open_and_close
 from tests.server.replica import Replica, replica
@@ -35,7 +36,7 @@ def test_tls_connections_that_come_and_go_leave_no_memory_and_no_thread_behind(t
         threads = running.threads()
         growth = growth_per_connection(running, 4_000)
         assert running.threads() == threads
-        assert running.total("gatehouse_server_connections") == 0
+        wait_until(lambda: running.total("gatehouse_server_connections") == 0)
         assert running.total("gatehouse_server_faults_total") == 0
 
     allowed = GROWTH_BYTES / CONNECTIONS

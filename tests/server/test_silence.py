@@ -133,7 +133,7 @@ def test_a_client_that_leaves_within_a_body_is_counted_and_forgotten(serve: Serv
         client.send(post(b"x" * 100)[:-50])
         wait_until(lambda: running.metric("gatehouse_server_buffered_bytes") > 0)
     wait_until(lambda: running.refused("cut-short") == 1)
-    assert running.metric("gatehouse_server_connections") == 0
+    wait_until(lambda: running.metric("gatehouse_server_connections") == 0)  # it is counted before it is forgotten
 
 
 def test_a_client_that_does_not_read_its_answer_holds_no_thread_and_is_cut_off(serve: Serve) -> None:
@@ -225,8 +225,16 @@ def test_a_thousand_connections_come_and_go(serve: Serve) -> None:
 
 
 def test_slow_requests_run_side_by_side(serve: Serve) -> None:
+    inside, most, lock = 0, 0, threading.Lock()
+
     def sleep(environ: dict[str, object], start_response: Callable[..., object]) -> list[bytes]:
+        nonlocal inside, most
+        with lock:
+            inside += 1
+            most = max(most, inside)
         time.sleep(0.05)
+        with lock:
+            inside -= 1
         start_response("200 OK", [("Content-Type", "text/plain")])
         return [b"done"]
 
@@ -238,10 +246,10 @@ def test_slow_requests_run_side_by_side(serve: Serve) -> None:
                 assert client.post().body == b"done"
 
     callers = [threading.Thread(target=call) for _ in range(10)]
-    begin = time.monotonic()
     for caller in callers:
         caller.start()
     for caller in callers:
-        caller.join(10)
+        caller.join(30)
 
-    assert time.monotonic() - begin < 10 * 6 * 0.05 / 2  # one after the other would take twice that
+    assert not any(caller.is_alive() for caller in callers)
+    assert most >= 5  # of ten; counted, since the clock runs for others, too

@@ -67,8 +67,14 @@ class Stage:
 
     def leader(self) -> Seat:
         """The one that leads; waits for one."""
-        wait_for(lambda: any(seat.leads() for seat in self.seats), 30.0, "a leader")
-        return next(seat for seat in self.seats if seat.leads())
+        found: list[Seat] = []
+
+        def met() -> bool:
+            found[:] = [seat for seat in self.seats if seat.leads()]
+            return bool(found)
+
+        wait_for(met, 30.0, "a leader")
+        return found[0]
 
     def other(self) -> Seat:
         """The one that does not."""

@@ -101,9 +101,10 @@ def test_ordinals_keep_their_addresses_when_scaled_down_and_up(api: Api, namespa
     apply(api, db)
     wait_for(running(api, namespace, "db", 3), WITHIN_S, "three pods again")
     scaled = by_name(api, namespace, "db")
-    for one in living(api, namespace, "db"):
+    old = living(api, namespace, "db")
+    for one in old:
         objects.delete(api, one)
-    uids = {one["metadata"]["uid"] for one in objects.pods(api, namespace, "app=db")}
+    uids = {one["metadata"]["uid"] for one in old}  # a successor may be there before the last of them is asked to go
     wait_for(lambda: not uids & {one["metadata"]["uid"] for one in objects.pods(api, namespace)}, WITHIN_S, "their end")
     wait_for(running(api, namespace, "db", 3), WITHIN_S, "their successors")
 
@@ -142,7 +143,8 @@ def test_a_pod_that_only_names_a_set_as_its_owner_leaves_nothing_behind(api: Api
     objects.delete(api, made)
 
     wait_released(api, [address(made)])
-    assert phase(api, by_name(api, namespace, "named")["named-0"]) == "Bound"
+    kept = by_name(api, namespace, "named")["named-0"]
+    wait_for(lambda: phase(api, kept) == "Bound", WITHIN_S, "the reservation of the set's own pod")
 
 
 def test_a_finished_job_gives_its_addresses_back(api: Api, namespace: str) -> None:
@@ -175,6 +177,7 @@ def test_a_pod_that_ends_holds_its_address_until_it_is_gone(api: Api, namespace:
     made = create(api, namespace, pod("ending-", from_pool("ending")))
     path = f"{pods_path(namespace)}/{made['metadata']['name']}"
     wait_for(lambda: api.get(path)["status"]["phase"] == "Running", WITHIN_S, "the pod")
+    wait_bound(api, made)
     kubelet.keeps_deleted.set()
     try:
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": made["metadata"]["name"]}}

@@ -67,8 +67,12 @@ def test_pods_that_share_an_address_are_reported_and_left_alone(stage: Stage, ap
     holder, other = sorted(both, key=lambda one: one["metadata"]["uid"] != bound_to)
     objects.delete(api, holder)
     wait_for(lambda: leader.total("gatehouse_address_conflicts") == 0, WITHIN_S, "the conflict over")
-    kept = (reservation(api, "10.109.4.1") or {})["status"]
-    assert (kept["phase"], kept["podUID"]) == ("Bound", other["metadata"]["uid"])
+
+    def passed_on() -> bool:
+        kept = (reservation(api, "10.109.4.1") or {}).get("status", {})
+        return bool((kept.get("phase"), kept.get("podUID")) == ("Bound", other["metadata"]["uid"]))
+
+    wait_for(passed_on, WITHIN_S, "its reservation bound to the other one")  # written after the conflict was counted
 
 
 def test_the_status_counts_and_the_leader_measures(stage: Stage, api: Api, namespace: str) -> None:
@@ -76,7 +80,8 @@ def test_the_status_counts_and_the_leader_measures(stage: Stage, api: Api, names
     made = create(api, namespace, pod("one-", from_pool("counted")))
 
     wait_for(lambda: counts(api, "counted") == (6, 1, 5), WITHIN_S, "one of six used")
-    assert stage.leader().replica.total("gatehouse_address_pool_free", pool="counted") == 5
+    leader = stage.leader().replica
+    wait_for(lambda: leader.total("gatehouse_address_pool_free", pool="counted") == 5, WITHIN_S, "the leader's figure")
     objects.wait_bound(api, made)
     objects.delete(api, made)
     wait_for(lambda: counts(api, "counted") == (6, 0, 6), WITHIN_S, "none used")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,20 +9,11 @@ import pytest
 
 from controllers.runtime.rest import RestClient
 from controllers.testing import FakeApi, FakeClock
-from tests.controllers.leaks import left_over
+from tests.controllers.leaks import no_leaked_threads
 from webhook.clock import SystemClock
 from webhook.telemetry import Telemetry
 
-LEAVES_WITHIN_S = 2.0  # a confirmation that nobody waits for any more ends by its own timeout
-
-
-@pytest.fixture(autouse=True)
-def no_leaked_threads() -> Iterator[None]:
-    before = set(threading.enumerate())
-
-    yield
-
-    assert left_over(before, LEAVES_WITHIN_S) == []
+__all__ = ["no_leaked_threads"]
 
 
 @pytest.fixture
