@@ -75,10 +75,10 @@ e2e: $(DEV)/.ready
 soak: $(DEV)/.ready
 	$(DEV)/bin/python $(PIP) -e .[soak]
 	$(DEV)/bin/python -m pytest tests/soak
-	$(DEV)/bin/python -m pytest --hypothesis-profile=new-inputs $$(git grep -l '^from hypothesis' 'tests/webhook/**/test_*.py' 'tests/controllers/**/test_*.py')
+	$(DEV)/bin/python -m pytest --hypothesis-profile=new-inputs $$(git grep -l '^from hypothesis' 'tests/webhook/**/test_*.py' 'tests/controllers/**/test_*.py' 'tests/server/test_*.py')
 	$(DEV)/bin/python -m tests.soak.elections --changes 200
 	$(DEV)/bin/python -m tests.soak.databases --count 200
-	LONG=1 $(DEV)/bin/python -m pytest $$(grep -l 'apiserver.lengths' tests/apiserver/test_*.py)
+	LONG=1 $(DEV)/bin/python -m pytest --hypothesis-profile=new-inputs $$(grep -l 'apiserver.lengths' tests/apiserver/test_*.py)
 	$(MAKE) --no-print-directory test-versions VERSIONS=1.34
 
 ## bench: what an admission costs beside controller-runtime, Flask and kopf (Go; 8 min; SHORT=1: 1 min, compared with what is committed; JSON=FILE, WARNINGS=FILE)
