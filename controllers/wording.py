@@ -1,8 +1,19 @@
-"""Amounts in the words in which a person reads them: seconds, rates, latencies. Pure."""
+"""Amounts in the words in which a person reads them: seconds, rates, latencies; texts of others as part of a line. Pure."""
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from webhook.telemetry import LATENCY_BUCKETS_S
+
+# What str.splitlines, a terminal or a pager takes for the end of a line.
+_BREAKS: Final = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+
+
+def one_line(text: str) -> str:
+    r"""*text* with its line breaks written out, as \n or \u2028: what strangers named must not look like a line of ours."""
+    return text if text.isprintable() else _BREAKS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def span(seconds: float | None) -> str:
@@ -43,6 +54,11 @@ def rate(per_second: float | None) -> str:
     if per_second < 1:
         return "< 0.01/s" if per_second < 0.01 else f"{per_second:.2f}/s"
     return f"{per_second:.1f}/s" if per_second < 100 else f"{per_second:,.0f}/s"
+
+
+def a(noun: str) -> str:
+    """*noun* with its article: "a dict", "an EnumType"."""
+    return f"{'an' if noun[:1].lower() in frozenset('aeiou') else 'a'} {noun}"
 
 
 def count(number: int, one: str, many: str = "") -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import attrs
 
@@ -259,7 +259,10 @@ class Addresses(Protocol):
     """Fixed addresses: the pools, the reservations, and the one write that a rule may cause."""
 
     def synced(self) -> bool:
-        """Whether pools, reservations and pods have their first list, and the network's own pools where there are any."""
+        """Whether pools, reservations and pods have their first list, and the network's own pools where there are any.
+
+        Raises Unavailable where nobody will ever know them.
+        """
 
     def pool(self, name: str) -> PoolFacts | None:
         """The AddressPool as the cache has it."""
@@ -290,11 +293,18 @@ class Addresses(Protocol):
         """
 
 
+NONE_ON_FILES: Final = "a process on files gives no fixed addresses: there is no API server to reserve them"
+
+
 @attrs.frozen
 class NoAddresses:
     """Nobody follows them."""
 
+    why: str = ""  # "": they may be known later
+
     def synced(self) -> bool:
+        if self.why:
+            raise Unavailable(self.why)
         return False
 
     def pool(self, name: str) -> PoolFacts | None:

@@ -17,7 +17,7 @@ from typing import Any, Final
 import attrs
 import msgspec
 
-from controllers.certificates.names import called_name
+from controllers.certificates.called_names import called_name
 from controllers.runtime.decoding import Projected, StructProjection
 from controllers.runtime.resource import Item, Json, Resource
 from webhook.names import PROJECT

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from controllers.certificates import ensured
-from controllers.certificates.names import uncovered
+from controllers.certificates.called_names import uncovered
 from controllers.certificates.plan import Held
 from controllers.certificates.reading import AdoptedPair, CertificateCaches
 from controllers.certificates.reconciler import Certificate

@@ -23,6 +23,7 @@ from controllers.cli.text import RED, YELLOW, painted, visible, wants_colour
 from controllers.cli.usage import UsageError
 from controllers.config.flags import add_config_flag
 from controllers.local.cluster import SUFFIXES
+from controllers.wording import count, one_line
 
 EXAMPLES: Final = """\
 examples:
@@ -112,17 +113,13 @@ def _is_same(one: str, other: str) -> bool:
 
 def _print(report: Report, colour: bool) -> None:
     for remark in report.remarks:
-        print(painted(visible(str(remark)), YELLOW if remark.is_warning else RED, colour))
+        print(painted(visible(one_line(str(remark))), YELLOW if remark.is_warning else RED, colour))
     print(
-        f"{_count(report.files, 'file')}: {_count(report.configurations, 'configuration')}, "
-        f"{_count(report.entries, 'entry', 'entries')} in {_count(report.config_maps, 'sidecar ConfigMap')}; "
-        f"{_count(len(report.faults), 'fault')}, {_count(len(report.warnings), 'warning')}; "
-        f"{_count(report.passed_over, 'other object')} passed over"
+        f"{count(report.files, 'file')}: {count(report.configurations, 'configuration')}, "
+        f"{count(report.entries, 'entry', 'entries')} in {count(report.config_maps, 'sidecar ConfigMap')}; "
+        f"{count(len(report.faults), 'fault')}, {count(len(report.warnings), 'warning')}; "
+        f"{count(report.passed_over, 'other object')} passed over"
     )
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def _json(remark: Remark) -> dict[str, str | int]:

@@ -18,6 +18,7 @@ from controllers.cli.offline import add_namespace_flag, add_offline_flags
 from controllers.cli.text import BOLD, GREEN, RED, YELLOW, painted, visible, wants_colour
 from controllers.cli.usage import UsageError
 from controllers.explaining.explainer import Explanation, Query, Tone, Unknown
+from controllers.wording import one_line
 from webhook.admission.review import User
 from webhook.errors import MalformedObject
 from webhook.names import PROJECT
@@ -106,7 +107,7 @@ def _tell(source: Source, query: Query, output: str, *, first: bool) -> int:
     try:
         explained = source.explain(query)
     except (MalformedObject, Unknown) as error:
-        print(visible(f"{f'{query.where}: ' if query.where else ''}{error}"), file=sys.stderr)
+        print(visible(one_line(f"{f'{query.where}: ' if query.where else ''}{error}")), file=sys.stderr)
         return 1
     if output == "json":
         print(json.dumps(explained.json), flush=True)

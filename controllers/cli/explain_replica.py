@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 
 from controllers.cli.explain_targets import Wanted, in_file
-from controllers.cli.pages import NOT_OURS, is_html
+from controllers.cli.pages import NOT_OURS, OTHER_PORT, is_html
 from controllers.cli.pages import Source as Pages
 from controllers.cli.status import FORWARD
 from controllers.cli.usage import Failed, UsageError
@@ -50,7 +50,8 @@ class ReplicaSource:
         try:
             status, phrase, body = self.pages.ask("POST", PATH, as_body(query))
         except (OSError, ValueError) as error:
-            raise Failed(f"{url}: {error or type(error).__name__}; {FORWARD}") from error
+            hint = f"; {FORWARD}" if isinstance(error, OSError) else ""
+            raise Failed(f"{url}: {error or type(error).__name__}{hint}") from error
         if status == http.client.OK:
             return _answer(url, body)
         if is_html(body):
@@ -58,7 +59,7 @@ class ReplicaSource:
         said = _message(body)
         if status == http.client.NOT_FOUND and said:
             raise Unknown(said)
-        hint = "; that process is older than this command" if status == http.client.NOT_FOUND else ""
+        hint = f"; {OTHER_PORT}, or that process is older than this command" if status == http.client.NOT_FOUND else ""
         raise Failed(f"{url}: {status} {phrase}{f': {said}' if said else ''}{hint}")
 
     def _read(self, target: str, user: User) -> Sequence[Query]:

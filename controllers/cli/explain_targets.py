@@ -23,6 +23,7 @@ from webhook.admission.review import User
 from webhook.errors import MalformedObject
 from webhook.names import PROJECT
 from webhook.objects import meta
+from webhook.objects.dns_names import SUBDOMAIN_LIMIT
 from webhook.objects.documents import DocumentError, objects, read_documents
 from webhook.objects.meta import Json
 from webhook.objects.workloads import WORKLOADS, workload_of
@@ -130,6 +131,9 @@ class Wanted:
         """The question about *value*."""
         kind = value.get("kind")
         name, namespace = _name(value), _namespace(value)
+        if len(namespace) > SUBDOMAIN_LIMIT:  # every message would repeat it
+            has = f"a name has at most {SUBDOMAIN_LIMIT} characters, and this one has {len(namespace)}"
+            raise UsageError(f"{where}: metadata.namespace: {has}")
         cluster_scoped = self.kind == "node" or kind in CLUSTER_SCOPED
         return Query(self.kind, name, "" if cluster_scoped else namespace or self.namespace, value, where, user)
 

@@ -20,6 +20,7 @@ import attrs
 
 from controllers.cli.usage import UsageError
 from controllers.inputs import read_file
+from webhook.objects.faults import quoted
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 TIMEOUT_S: Final = 10.0  # of the whole answer: one that comes byte by byte would never run out of time
 MOST_BYTES: Final = 16 * 2**20  # /statusz lists at most some hundred rows of each kind
 NOT_OURS: Final = "not Gatehouse's metrics port"
+# OpenSSL's names for an answer that is no TLS, and its codes for what is wrong with a certificate (x509_vfy.h).
+_NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"})
+_EXPIRED: Final = 10
+_OTHER_NAME: Final = frozenset({62, 64})  # of a host, an IP
+OTHER_PORT: Final = "this is not the metrics port (--metrics-bind-address)"
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9._-]+)?\]")
 
 
@@ -50,6 +56,8 @@ class Source:
         status, phrase, body = self.ask("GET", path)
         if status != 200:
             said = NOT_OURS if is_html(body) else body[:200].decode("utf-8", "replace").strip()
+            if status == http.client.NOT_FOUND and said != NOT_OURS:  # our other ports say what they have
+                said = OTHER_PORT
             raise ValueError(f"{status} {phrase}{f': {said}' if said else ''}")
         try:
             return json.loads(body)
@@ -87,9 +95,24 @@ class Source:
             return sock
         try:
             return self.tls.wrap_socket(sock, server_hostname=self.server_name or self.host)
+        except ssl.SSLError as error:
+            sock.close()
+            raise ValueError(self._distrust(error)) from error
         except BaseException:
             sock.close()
             raise
+
+    def _distrust(self, error: ssl.SSLError) -> str:
+        """What is wrong with the handshake, and what to do."""
+        if error.reason in _NO_TLS:
+            return "this port does not speak TLS: leave out --tls and --ca-file"
+        if not isinstance(error, ssl.SSLCertVerificationError):
+            return f"the TLS handshake failed: {error.reason or error}"
+        if error.verify_code == _EXPIRED:
+            return "its certificate has expired"
+        if error.verify_code in _OTHER_NAME:
+            return f"its certificate is not for {self.server_name or self.host}: --server-name NAME says what it is for"
+        return f"its certificate is not trusted ({error.verify_message}): --ca-file FILE names its CA"
 
 
 def is_html(body: bytes) -> bool:
@@ -154,7 +177,7 @@ def source(options: argparse.Namespace) -> Source:
     """What the flags in *options* say. Raises UsageError."""
     host, colon, port = options.address.rpartition(":")
     if not colon or not (port.isascii() and port.isdecimal() and int(port) < 65536) or not _HOST.fullmatch(host):
-        raise UsageError(f"--address {options.address}: expected HOST:PORT, without http:// and path")
+        raise UsageError(f"--address {options.address or quoted('')}: expected HOST:PORT, without http:// and path")
     host = host.strip("[]") or "127.0.0.1"
     tls = _context(host, options.ca_file) if options.tls or options.ca_file else None
     if options.server_name and tls is None:

@@ -16,9 +16,11 @@ from typing import Any, Final
 import attrs
 import msgspec
 
+from controllers.cli.explain_targets import KINDS
 from controllers.cli.offline import add_offline_flags, offline, read_source, shown, tracebacks
-from controllers.cli.text import describe, subject, wants_colour
+from controllers.cli.text import NO_REVIEW, describe, subject, wants_colour
 from controllers.cli.usage import UsageError
+from controllers.explaining.kinds import is_of
 from webhook.admission.call import Call, Reply, failure
 from webhook.admission.draft import Operation
 from webhook.admission.gate import Gate
@@ -27,7 +29,9 @@ from webhook.admission.review import KIND, Operations
 from webhook.admission.verify import apply
 from webhook.clock import SystemClock
 from webhook.errors import BadRequest
+from webhook.names import PROJECT
 from webhook.objects.documents import Document, DocumentError, objects, read_documents
+from webhook.objects.faults import quoted
 
 __all__ = ["add_arguments", "describe", "run"]
 
@@ -138,7 +142,7 @@ def _answers(gate: Gate, review: _Review, path: str | None) -> Iterator[tuple[_R
         return
     paths = [path] if path else _paths_of(review.value, gate)
     if not paths:
-        yield review, failure(BadRequest(f"{subject(review.value)}: no service takes that resource; --path sends it to one"))
+        yield review, failure(BadRequest(_why_nowhere(review)))
     for each in paths:
         call = Call("POST", each, "", "application/json", review.body, SystemClock().monotonic_s())
         with tracebacks():
@@ -148,6 +152,21 @@ def _answers(gate: Gate, review: _Review, path: str | None) -> Iterator[tuple[_R
         if answered is None:
             return
         review = answered
+
+
+def _why_nowhere(review: _Review) -> str:
+    """Why nobody is asked, and what to do: an object that is no review is explained."""
+    if subject(review.value) != NO_REVIEW:
+        return f"{subject(review.value)}: no service takes that resource; --path sends it to one"
+    value = review.value if isinstance(review.value, dict) else {}
+    kind = value.get("kind")
+    if kind == KIND:
+        return f"{NO_REVIEW}: it has no request"
+    if not isinstance(kind, str) or not is_of("object", value):
+        return f"{NO_REVIEW}, and no object of Kubernetes"
+    word = kind.lower()
+    word = word if KINDS.get(word, "address") != "address" and is_of(KINDS[word], value) else "object"
+    return f"{NO_REVIEW} but a {quoted(kind)}: {PROJECT} explain {word} FILE says what every rule would answer about it"
 
 
 def _paths_of(review: Any, gate: Gate) -> list[str]:

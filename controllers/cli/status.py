@@ -10,6 +10,7 @@ from typing import Final
 from controllers.cli import pages
 from controllers.cli.text import visible
 from controllers.status.text import describe
+from controllers.wording import one_line
 
 FORWARD: Final = "kubectl -n kube-system port-forward deploy/gatehouse 8080 makes one of a cluster reachable"
 
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
             raise ValueError(f"{pages.NOT_OURS}: its answer is no status page")
     except (OSError, ValueError) as error:
         hint = f"; is it running there? {FORWARD}" if isinstance(error, OSError) else ""
-        print(visible(f"{source.url('/statusz')}: {error or type(error).__name__}{hint}"), file=sys.stderr)
+        print(visible(one_line(f"{source.url('/statusz')}: {error or type(error).__name__}{hint}")), file=sys.stderr)
         return 1
     # Names come from users' objects: they must not steer a terminal.
     print(json.dumps(page) if options.output == "json" else visible(describe(page)))

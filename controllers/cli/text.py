@@ -14,6 +14,7 @@ from typing import Any, Final, TextIO
 
 import msgspec
 
+from controllers.wording import one_line
 from webhook.admission.draft import Operation
 from webhook.admission.verify import apply
 from webhook.objects.documents import write_yaml
@@ -22,6 +23,7 @@ from webhook.objects.meta import Json
 _RESET: Final = "\033[0m"
 BOLD, RED, GREEN, YELLOW, CYAN = "\033[1m", "\033[31m", "\033[32m", "\033[33m", "\033[36m"
 _CONTEXT_LINES: Final = 3
+NO_REVIEW: Final = "not an AdmissionReview"
 
 
 def wants_colour(stream: TextIO) -> bool:
@@ -39,19 +41,19 @@ def describe(review: Json, status: int, body: bytes, *, colour: bool = False) ->
     except (msgspec.DecodeError, RecursionError):
         answer = {}
     lines = _undecided(status, answer) if status != 200 else _decided(review, answer.get("response") or {})
-    return "\n".join(painted(visible(text), code, colour) for text, code in lines)
+    return "\n".join(painted(visible(one_line(text)), code, colour) for text, code in lines)
 
 
 def subject(review: Any) -> str:
     """The review in one line: `UPDATE pods/status shop/web-1`."""
     request = review.get("request") if isinstance(review, dict) else None
     if not isinstance(request, dict):
-        return "not an AdmissionReview"
+        return NO_REVIEW
     resource = request.get("resource")
     plural = resource.get("resource") if isinstance(resource, dict) else None
     kind = "/".join(str(part) for part in (plural or "?", request.get("subResource")) if part)
     name = "/".join(str(part) for part in (request.get("namespace"), request.get("name")) if part)
-    return visible(" ".join(str(part) for part in (request.get("operation", "?"), kind, name) if part))
+    return visible(one_line(" ".join(str(part) for part in (request.get("operation", "?"), kind, name) if part)))
 
 
 def visible(text: str) -> str:

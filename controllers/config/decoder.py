@@ -22,6 +22,7 @@ from typing import Any, Final, TypeVar
 import attrs
 
 from controllers.config.address import Address
+from controllers.config.unknown_keys import told
 from webhook.objects.durations import format_duration_s, parse_duration_s
 from webhook.objects.faults import Faults, Path, dotted, json_type, shown
 from webhook.objects.selectors import Selector
@@ -105,6 +106,7 @@ class Decoder:
         self.faults: list[Fault] = []
         self._document = document
         self._overrides = overrides or {}
+        self._known: dict[str, list[str]] = {}  # the sections of the document, and those in each
 
     def read(self, kind: type[T], value: Any, path: Path = (), ignored: Sequence[str] = ()) -> T:
         """*value* as a *kind*, with defaults where a part is missing or wrong; *ignored* keys are someone else's.
@@ -116,10 +118,12 @@ class Decoder:
         if not isinstance(value, dict):
             self.fault(path, f"must be an object, not {json_type(value)}")
             value = {}
-        fields = {key_of(field): field for field in attrs.fields(kind)}  # type: ignore[arg-type]
+        fields = _fields(kind)
+        if not path:
+            self._known = {key: list(_sections(_fields(inner))) for key, inner in _sections(fields).items()}
         for key in value:
             if key not in fields and key not in ignored:
-                self.fault((*path, key), _unknown(key, fields))
+                self.fault((*path, key), told((*path, key), fields, self._known))
         found: dict[str, Any] = {}
         broken: set[str] = set()
         given: set[str] = set()
@@ -171,12 +175,14 @@ def key_of(field: Any) -> str:
     return "".join([first, *(word.capitalize() for word in others)])
 
 
-def _unknown(key: str, known: Iterable[str]) -> str:
-    folded = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(key.lower(), folded, n=1, cutoff=0.6)
-    if close:
-        return f"unknown key: did you mean {folded[close[0]]}?"
-    return f"unknown key (known: {', '.join(sorted(folded.values()))})"
+def _fields(kind: type[Any]) -> dict[str, Any]:
+    """The attributes of *kind* by their keys."""
+    return {key_of(field): field for field in attrs.fields(kind)}
+
+
+def _sections(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of *fields* that are objects of their own: key -> their class."""
+    return {key: field.metadata[_SECTION] for key, field in fields.items() if _SECTION in field.metadata}
 
 
 def shape_of(field: Any) -> tuple[str, type | None]:

@@ -12,6 +12,7 @@ import attrs
 
 from controllers.database_instance.belonging import Belongings
 from controllers.database_instance.values import Condition, Instance, Recorded, Status, Truth, Wait, Waiting
+from controllers.wording import count
 from webhook.objects.databases import DeletionPolicy
 from webhook.objects.faults import listed
 from webhook.objects.meta import Json, format_time
@@ -165,11 +166,11 @@ def _protected(findings: Findings) -> _Told:
     own = {claim.uid for claim in findings.found.own}
     bereft = sum(1 for one in findings.recorded if one.claim_uid not in own)
     unbound = sum(1 for one in findings.recorded if not one.volume)
-    count = _count(len(findings.recorded) - bereft, "claim")
+    claims = count(len(findings.recorded) - bereft, "claim")
     more = f", {unbound} of them not bound yet" if unbound else ""
-    more += f", {_count(bereft, 'volume')} whose claim is gone" if bereft else ""
+    more += f", {count(bereft, 'volume')} whose claim is gone" if bereft else ""
     fate = _FATE[findings.policy]
-    return PROTECTED, "True", findings.policy.value, f"{count}{more}: on deletion its volumes {fate}"
+    return PROTECTED, "True", findings.policy.value, f"{claims}{more}: on deletion its volumes {fate}"
 
 
 def _faults(instance: Instance, findings: Findings) -> list[_Told]:
@@ -213,7 +214,3 @@ def _conditions(instance: Instance, told: Sequence[_Told], now_s: float) -> tupl
 def _since_s(instance: Instance, kind: str, status: Truth, now_s: float) -> float:
     before = instance.status.condition(kind)
     return before.since_s if before is not None and before.status == status else float(int(now_s))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -65,6 +65,7 @@ class ServiceAnswer:
     rules: tuple[RuleAnswer, ...] = ()
     changes: tuple[Change, ...] = ()
     is_decided: bool = True
+    is_mutating: bool = False
 
     @property
     def is_refused(self) -> bool:
@@ -84,8 +85,17 @@ class QuestionAnswer:
 
     @property
     def refusal(self) -> tuple[str, RuleAnswer] | None:
-        """The first service that refuses, and what its rule said."""
-        return next(((one.service, rule) for one in self.services for rule in one.rules if rule.is_refused), None)
+        """The first service that refuses, and what its rule said.
+
+        None behind a mutating service that could not decide: the object was not yet what the others would be asked about.
+        """
+        for one in self.services:
+            if one.is_mutating and not one.is_decided:
+                return None
+            for rule in one.rules:
+                if rule.is_refused:
+                    return one.service, rule
+        return None
 
     @property
     def undecided(self) -> ServiceAnswer | None:
@@ -105,7 +115,7 @@ def ask(question: Question, panel: Panel) -> QuestionAnswer:
 
 
 def _service_answers(question: Question, panel: Panel) -> Iterator[ServiceAnswer]:
-    current, ended = question.object, ""
+    current, ended, missing = question.object, "", ""
     for bound in sorted(panel.services, key=lambda one: not one.service.mutating):
         service = bound.service
         # A bound service has its registrations as they are, whatever decided about them.
@@ -119,6 +129,11 @@ def _service_answers(question: Question, panel: Panel) -> Iterator[ServiceAnswer
         answer, current = _asked(bound, question, current, panel, found)
         if service.mutating and answer.is_refused:
             ended = f"{service.name} has refused it before"
+        if service.mutating and not answer.is_decided:
+            missing = missing or service.name
+        elif missing:
+            said = f"without what {missing} could not decide"
+            answer = attrs.evolve(answer, why=f"{answer.why}; {said}" if answer.why else said)
         yield answer
 
 
@@ -133,7 +148,7 @@ def _asked(
 ) -> tuple[ServiceAnswer, Json | None]:
     """What *bound* says of *current*, and what it makes of it."""
     service = bound.service
-    plain = ServiceAnswer(service.name, service.path, True, found.why, found.conditions)
+    plain = ServiceAnswer(service.name, service.path, True, found.why, found.conditions, is_mutating=service.mutating)
     missing = sorted(cache for cache in bound.caches if not panel.synced(cache))
     if missing:
         return attrs.evolve(plain, why=f"the {missing[0]} cache has not synced yet", is_decided=False), current

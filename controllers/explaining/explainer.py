@@ -30,7 +30,7 @@ from webhook.admission.gate import Gate
 from webhook.admission.registry import completion, pod_bounds
 from webhook.admission.review import User
 from webhook.clock import Clock, Deadline
-from webhook.cluster import Cluster, NodeFacts, Status, Vote
+from webhook.cluster import NONE_ON_FILES, Cluster, NodeFacts, Status, Vote
 from webhook.names import READY
 from webhook.objects import meta
 from webhook.objects.meta import Json, format_time
@@ -105,7 +105,8 @@ class Explainer:
 
     def _address(self, query: Query, panel: Panel) -> Report:
         if self.seen is None:
-            raise Unknown("fixed addresses are switched off here: features.podIP")
+            is_off = self.gate.settings.addresses is None
+            raise Unknown("fixed addresses are switched off here: features.podIP" if is_off else NONE_ON_FILES)
         try:
             address = address_of(query.name)
         except AddressError as error:

@@ -1,4 +1,4 @@
-"""The page /explain, made when it is first asked for: most processes never are, and do without its imports. Any thread."""
+"""The page /explain, made when somebody first asks for it; most processes never load what it imports. Any thread."""
 
 from __future__ import annotations
 

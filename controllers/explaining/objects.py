@@ -16,6 +16,7 @@ import attrs
 from controllers.explaining import questions
 from controllers.explaining.advice import advised
 from controllers.explaining.asking import Panel, QuestionAnswer, ask
+from controllers.explaining.conclusion import settled
 from controllers.explaining.questions import ANYBODY, Question
 from controllers.explaining.rendering import texts
 from controllers.explaining.report import Report, Rows
@@ -233,12 +234,8 @@ def _object(target: Target, panel: Panel, votes: VotePolicy) -> Report:
 
 def _verdict(answers: Iterable[QuestionAnswer], otherwise: str) -> str:
     """What comes first: a refusal, a service that could not decide, or *otherwise*."""
-    found = tuple(answers)
-    refusal = next((one.refusal for one in found if one.refusal is not None), None)
-    if refusal is not None:
-        return f"refused, {refusal[1].reason}: {refusal[1].message}"
-    missing = next((one.undecided for one in found if one.undecided is not None), None)
-    return otherwise if missing is None else f"not decided, {missing.service}: {missing.why}"
+    found = settled(answers)
+    return otherwise if found is None else str(found)
 
 
 def resources_of(obj: Json, panel: Panel) -> Sequence[GroupVersionResource]:

@@ -9,17 +9,16 @@ Pure but for what the facts do (`webhook.sidecars.decision`). Raises MalformedOb
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import attrs
 
-from controllers.explaining.asking import QuestionAnswer, RuleAnswer
+from controllers.explaining.asking import QuestionAnswer
+from controllers.explaining.conclusion import Conclusion, Grounds, Told, conclude
 from controllers.explaining.differences import Change, changes
 from controllers.explaining.pod_advice import ADVICE
-from controllers.explaining.rendering import answer_lines, as_json, change_line
-from controllers.explaining.verdict import Grounds, Told, verdict
+from controllers.explaining.rendering import answer_lines, as_json, change_line, page
 from webhook.admission.draft import Draft
 from webhook.clock import Deadline
 from webhook.cluster import Cluster, NamespaceFacts
@@ -36,6 +35,7 @@ from webhook.names import (
 )
 from webhook.objects import meta
 from webhook.objects.enforcement import Complaint, Mode
+from webhook.objects.faults import quoted
 from webhook.objects.meta import Json
 from webhook.sidecars.decision import decide
 from webhook.sidecars.entries.catalog import Catalog
@@ -104,13 +104,13 @@ class PodExplanation:
     @property
     def is_refused(self) -> bool:
         """Whether the pod would be refused."""
-        return self.refusal is not None or self._out_of_bounds is not None or self._refused_elsewhere is not None
+        return self.conclusion.is_refused
 
     @property
-    def verdict(self) -> str:
-        """What counts for who reads it, in one line."""
-        breach = self._out_of_bounds
-        return verdict(
+    def conclusion(self) -> Conclusion:
+        """What counts for who reads it. O(everything that is said)."""
+        breach = next((one for one in self.bounds if one.mode is Mode.DENY), None)
+        return conclude(
             Grounds(
                 self._sidecars,
                 self.refusal is not None,
@@ -123,14 +123,14 @@ class PodExplanation:
     @property
     def is_decided(self) -> bool:
         """Whether the server would decide: without the namespace it answers 503, and is asked again."""
-        return self.reason is not Reason.NAMESPACE_UNKNOWN and all(one.undecided is None for one in self.answers)
+        return self.conclusion.is_decided
 
     def to_json(self) -> Json:
         """As JSON; null where there is nothing."""
         return {
             "subject": self.subject,
             "where": self.where or None,
-            "verdict": self.verdict,
+            "verdict": str(self.conclusion),
             "reason": self.reason.value,
             "message": self.message,
             "levels": [attrs.asdict(statement) for statement in self.statements],
@@ -147,12 +147,13 @@ class PodExplanation:
     def to_text(self) -> str:
         """For a person; no line break at the end."""
         heading = f"{self.where}: {self.subject}" if self.where else self.subject
-        lines = [heading, self.verdict]
-        if str(self._sidecars) not in self.verdict:  # who asks why there is none looks for it here
+        conclusion = self.conclusion
+        lines = [heading, str(conclusion)]
+        if not conclusion.tells_sidecars:  # who asks why there is none looks for it here
             lines.append(f"sidecars: {self._sidecars}")
         for title, found in (
             ("who says what (the first that says something counts)", _statement_lines(self.statements)),
-            ("entries", map(_search_lines, self.searches)),
+            ("entries", (line for search in self.searches for line in _search_lines(search))),
             ("what changes", map(change_line, self.changes)),
             ("repaired", map(_finding_line, self.repairs)),
             ("refused", map(_finding_line, [self.refusal] if self.refusal else [])),
@@ -164,21 +165,12 @@ class PodExplanation:
             block = list(found)
             if block:
                 lines += ["", title, *block]
-        above = "\n".join(lines)
+        above = page(lines)
         for one in self.answers:
             lines += ["", *answer_lines(one, above)]
         if advice := (*self.advice, *self.more_advice):
             lines += ["", "what would change it", *(f"  {reason}: {text}" for reason, text in advice)]
-        return "\n".join(lines)
-
-    @property
-    def _out_of_bounds(self) -> Complaint | None:
-        return next((one for one in self.bounds if one.mode is Mode.DENY), None)
-
-    @property
-    def _refused_elsewhere(self) -> RuleAnswer | None:
-        """What a rule says that is about neither sidecars nor bounds."""
-        return next((one.refusal[1] for one in self.answers if one.refusal is not None), None)
+        return page(lines)
 
     @property
     def _sidecars(self) -> Told:
@@ -272,16 +264,12 @@ def _statement_lines(statements: Sequence[Statement]) -> Iterator[str]:
         found = [statement for statement in statements if statement.level == level and statement.value is not None]
         for statement in found:
             mark = ">" if statement.decides else " "
-            yield f"{mark} {level:<21}{statement.key}: {_quoted(statement.value or '')}"
+            yield f"{mark} {level:<21}{statement.key}: {quoted(statement.value or '')}"
         if not found:
             yield f"  {level:<21}–"
 
 
-def _quoted(value: str) -> str:
-    return json.dumps(value if len(value) <= 100 else f"{value[:100]}…", ensure_ascii=False)
-
-
-def _search_lines(search: Search) -> str:
+def _search_lines(search: Search) -> Iterator[str]:
     places = " and ".join(search.looked_in)
     match search.outcome:
         case "missing":
@@ -291,7 +279,8 @@ def _search_lines(search: Search) -> str:
         case _:
             said = f"found in ConfigMap {search.source}, key {search.key}, revision {search.revision}"
             said += "; its newest version is broken, this one stays in force:" if search.faults else ""
-    return "\n".join([f"  {search.name}: {said}", *(f"    {fault}" for fault in search.faults)])
+    yield f"  {search.name}: {said}"
+    yield from (f"    {fault}" for fault in search.faults)
 
 
 def _finding_line(finding: Finding) -> str:

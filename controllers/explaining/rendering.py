@@ -9,17 +9,18 @@ import attrs
 
 from controllers.explaining.asking import QuestionAnswer, RuleAnswer, ServiceAnswer
 from controllers.explaining.differences import ADDED, REMOVED, Change
-from controllers.wording import count
+from controllers.wording import count, one_line
 from webhook.objects.meta import Json
 
 _SIGNS: Final = {ADDED: "+", REMOVED: "-"}
+_LINE: Final = 4096  # characters: names of containers and values have no limit until the API server checks them
 _SHOWN: Final = 20  # changes of one service; more are counted
 
 
 def answer_lines(answer: QuestionAnswer, above: str = "") -> list[str]:
     """A heading, and what each service said; [] of a question that is no service's business.
 
-    above: what has been said already, and is not said again.
+    above: what has been said already as `page` writes it, and is not said again.
     """
     if not answer.services:
         return []
@@ -42,7 +43,8 @@ def _service_lines(one: ServiceAnswer, above: str) -> Iterator[str]:
         yield "    has no rule for it"
     for rule in one.rules:
         yield from _rule_lines(rule, above)
-    changes = [line for change in one.changes if (line := change_line(change)) not in above.split("\n")]
+    told = frozenset(above.split("\n"))
+    changes = [line for change in one.changes if (line := one_line(change_line(change))) not in told]
     yield from (f"  {line}" for line in changes[:_SHOWN])
     if len(changes) > _SHOWN:
         yield "    and " + count(len(changes) - _SHOWN, "more change")
@@ -50,9 +52,10 @@ def _service_lines(one: ServiceAnswer, above: str) -> Iterator[str]:
 
 def _rule_lines(rule: RuleAnswer, above: str) -> Iterator[str]:
     verdict = f"REFUSED, {rule.reason}" if rule.is_refused else rule.reason
-    is_news = rule.message and not all(part in above for part in rule.message.split("; "))
+    is_news = rule.message and not all(part in above for part in one_line(rule.message).split("; "))
     yield f"    {rule.rule}: {verdict}" + (f": {rule.message}" if is_news else "")
-    yield from (f"      warning: {warning}" for warning in rule.warnings if not above or _fact(warning) not in above)
+    warnings = map(one_line, rule.warnings)
+    yield from (f"      warning: {warning}" for warning in warnings if not above or _fact(warning) not in above)
 
 
 def _fact(warning: str) -> str:
@@ -100,6 +103,11 @@ def _service_json(one: ServiceAnswer) -> Json:
         ],
         "changes": [attrs.asdict(change) for change in one.changes],
     }
+
+
+def page(lines: Iterable[str]) -> str:
+    """*lines*, of which each stays one, whatever the names in it hold and however long they are; the JSON has all of it."""
+    return "\n".join(one_line(line if len(line) <= _LINE else f"{line[:_LINE]}…") for line in lines)
 
 
 def blocks(*found: tuple[str, Iterable[str]]) -> Iterator[str]:

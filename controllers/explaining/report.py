@@ -9,7 +9,7 @@ import attrs
 
 from controllers.columns import aligned
 from controllers.explaining.asking import QuestionAnswer
-from controllers.explaining.rendering import answer_lines, as_json, blocks
+from controllers.explaining.rendering import answer_lines, as_json, blocks, page
 from webhook.objects.meta import Json
 
 _LISTED: Final = 100  # rows in the text; the JSON has all
@@ -68,7 +68,7 @@ class Report:
         if not any(one.services for one in self.answers) and self.answers:
             said += ["", "no rule that is switched on looks at it"]
         said += blocks(("what would change it", (f"  {reason}: {text}" for reason, text in self.advice)))
-        return "\n".join(said)
+        return page(said)
 
     def to_json(self) -> Json:
         """As JSON; null where there is nothing."""

@@ -47,6 +47,8 @@ def as_body(query: Query) -> bytes:
 
 def from_body(body: bytes) -> Query:
     """The query in *body*. Raises ValueError, MalformedObject."""
+    if not body.strip():
+        raise ValueError('the body is empty: expected a query, such as {"kind": "node", "name": "edge-1"}')
     try:
         found = msgspec.json.decode(body, type=_Query)
     except RecursionError as error:
@@ -59,6 +61,8 @@ def from_body(body: bytes) -> Query:
         raise ValueError(f"name and namespace have at most {SUBDOMAIN_LIMIT} characters")
     if found.object is None and found.kind not in BY_NAME:
         raise ValueError(f"object: needed for kind {found.kind}; by its name a replica knows {' and '.join(sorted(BY_NAME))}")
+    if found.object is None and not found.name:
+        raise ValueError(f"name: is empty, and kind {found.kind} is asked about by name or by object")
     user = User(found.user.name, tuple(found.user.groups))
     return Query(found.kind, found.name, _namespace(found), found.object, found.where, user)
 
@@ -81,6 +85,8 @@ def _namespace(found: _Query) -> str:
     if not is_of(found.kind, found.object):
         raise ValueError(f"object: is no {WORDS.get(found.kind, found.kind)}, which kind {found.kind} asks for")
     own = meta.text(meta.metadata(found.object), "namespace", "metadata")
+    if len(own) > SUBDOMAIN_LIMIT:  # every message would repeat it
+        raise ValueError(f"metadata.namespace: has at most {SUBDOMAIN_LIMIT} characters")
     if own and found.namespace and own != found.namespace:
         raise ValueError(f"namespace: {found.namespace}, but the object is of {own}: leave it out, or name that one")
     namespace = found.namespace or own

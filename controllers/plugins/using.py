@@ -17,6 +17,7 @@ import attrs
 
 from controllers.plugins.finding import CONTROLLERS, RULES, Origin, load
 from controllers.runtime.plugin import ControllerPlugin, Watch
+from controllers.wording import a
 from webhook.admission import sections
 from webhook.admission.plugin import NAME, RulePlugin, check_settings, service_of
 from webhook.admission.registry import taken
@@ -93,7 +94,7 @@ def _each(section: Mapping[str, Any], group: str, kind: type, use: Callable[[str
         try:
             plugin, origin = load(group, name)
             if not isinstance(plugin, kind):
-                raise PluginError(f"{origin}: leads to a {type(plugin).__name__}, not to a {kind.__name__}")
+                raise PluginError(f"{origin}: leads to {a(type(plugin).__name__)}, not to {a(kind.__name__)}")
             settings: Any = getattr(plugin, "settings", None)
             check_settings(settings, str(origin))
             found.append(use(name, plugin, sections.read(settings, value), origin))

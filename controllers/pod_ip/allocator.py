@@ -1,8 +1,9 @@
 """Carries out allocations: the steps of `webhook.addresses.allocating` against the API server, within the time of a review.
 
 Each request gets at most REQUEST_S, and never more than what is left; one without an answer is made once more (`again`): a pod
-must not be refused because a kept connection went dark. When the time is up after a reservation was made, it is taken back
-before anybody hears of the failure, since no pod can carry it then: it is not for the expiry to clean up.
+must not be refused because a kept connection went dark. Of a reservation the steps decide that themselves, since what came of
+the first attempt has to be looked into. When the time is up after a reservation was made, it is taken back before anybody hears
+of the failure, since no pod can carry it then: it is not for the expiry to clean up.
 Lists of all reservations, which only exhaustion asks for, are made once for everybody who waits, and stand for LIST_KEPT_S.
 
 Threads: any; the caller blocks on the API server. Locks guard memory only, but for the one list in progress.
@@ -12,6 +13,7 @@ Errors:  Unavailable when the API server cannot be asked, or not in time; Miscon
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from typing import Any, Final, Protocol
 
 import attrs
@@ -22,7 +24,7 @@ from controllers.pod_ip.book import AddressBook
 from controllers.pod_ip.failures import undecided
 from controllers.pod_ip.paths import PODS_PATH, RESERVATIONS_PATH, pool_path, reservation_path, reservation_status_path
 from controllers.pod_ip.resources import reservation_from_object
-from controllers.runtime.again import asked_again
+from controllers.runtime.again import asked_again, may_ask_again, time_left_s
 from controllers.runtime.api import Creates, Deletes, PatchesMerge, Reads, ReadsBytes
 from controllers.runtime.errors import (
     AlreadyExists,
@@ -32,11 +34,13 @@ from controllers.runtime.errors import (
     TimedOut,
     UndecodableAnswer,
     UndecodableObject,
+    Unreachable,
 )
-from controllers.runtime.resource import Json, Params
+from controllers.runtime.resource import Params
+from controllers.runtime.transport import on_new_connections
 from webhook.addresses.address import Address, AddressError
 from webhook.addresses.allocating import Steps, allocate, foreseen
-from webhook.addresses.effects import Carriers, Claim, Confirm, Effect, ListAll, Outcome, Reserve, Withdraw
+from webhook.addresses.effects import Carriers, Claim, Confirm, Effect, ListAll, Outcome, Reserve, Unanswered, Withdraw
 from webhook.addresses.facts import Asked, ReservationFacts
 from webhook.addresses.marks import Marks
 from webhook.clock import Clock, Deadline
@@ -47,7 +51,7 @@ from webhook.telemetry import Telemetry
 log = get_log("allocator")
 
 REQUEST_S: Final = 3.0
-WITHDRAW_S: Final = 1.0  # also when the time is up: what is left expires, but only after minutes
+WITHDRAW_S: Final = 1.0  # each of two attempts, also when the time is up: what is left expires, but only after minutes
 LIST_KEPT_S: Final = 1.0
 
 # Kubernetes API concepts, "alternate representations": names and uids without the content. Older servers send all of it.
@@ -93,7 +97,7 @@ class Allocator:
         self._listing: _Listing | None = None
         self._posts = telemetry.counter(
             "gatehouse_address_reservation_posts",
-            "Reservations that were tried: created, taken (another replica had the address already), failed.",
+            "Reservations that were tried: created, taken (the address was reserved already), failed.",
             ("result",),
         )
 
@@ -148,16 +152,16 @@ class Allocator:
                 failure = error
 
     def _done(self, effect: Effect, deadline: Deadline) -> Any:
-        if isinstance(effect, Withdraw):
-            return self._withdraw(effect.reservation)
-        return asked_again(lambda again: self._tried(effect, deadline, again=again), deadline)
-
-    def _tried(self, effect: Effect, deadline: Deadline, *, again: bool) -> Any:
-        """One attempt. *again*: an earlier one, of which nothing was heard, may have got through."""
-        left_s = _left_s(deadline)
         match effect:
             case Reserve():
-                return self._reserve(effect, left_s, deadline, again=again)
+                return self._reserve(effect, deadline)
+            case Withdraw():
+                return self._withdraw(effect.reservation)
+            case _:
+                return asked_again(lambda left_s: self._tried(effect, left_s), deadline, most_s=REQUEST_S)
+
+    def _tried(self, effect: Claim | Confirm | Carriers | ListAll, left_s: float) -> Any:
+        match effect:
             case Claim():  # the claim of a lost answer is met as a conflict, and found by the read that follows
                 return self._claim(effect.reservation, effect.request_uid, left_s)
             case Confirm():
@@ -167,11 +171,15 @@ class Allocator:
             case ListAll():
                 return self._list_all(left_s)
 
-    def _reserve(self, effect: Reserve, left_s: float, deadline: Deadline, *, again: bool) -> ReservationFacts | None:
-        body, result = reservation_body(effect.asked, effect.address, self._identity), "failed"
+    def _reserve(self, effect: Reserve, deadline: Deadline) -> ReservationFacts | Unanswered | None:
+        left_s, result = time_left_s(deadline, REQUEST_S), "failed"
         try:
-            made = self._made(effect, body, left_s, deadline, again=again)
+            made = self._posted(effect, left_s)
             result = "taken" if made is None else "created"
+        except Unreachable as error:
+            if effect.again or not may_ask_again(error, deadline):
+                raise
+            return Unanswered(self._identity, error)
         finally:
             self._posts.labels(result).inc()
         if made is not None and deadline.expired():
@@ -179,19 +187,23 @@ class Allocator:
             raise TimedOut("the time of the review was up when the reservation was made")
         return made
 
-    def _made(self, effect: Reserve, body: Json, left_s: float, deadline: Deadline, *, again: bool) -> ReservationFacts | None:
-        """The new reservation; None when somebody else has the address."""
+    def _posted(self, effect: Reserve, left_s: float) -> ReservationFacts | None:
+        """The new reservation; None when there is one already."""
+        body = reservation_body(effect.asked, effect.address, self._identity)
         try:
-            return reservation_from_object(self._api.create(RESERVATIONS_PATH, body, timeout_s=left_s))
+            with on_new_connections() if effect.again else nullcontext():
+                return reservation_from_object(self._api.create(RESERVATIONS_PATH, body, timeout_s=left_s))
         except AlreadyExists:
-            found = self.reservation(effect.address, _left_s(deadline)) if again else None
-            return found if found is not None and effect.made(found) else None
+            return None
 
     def _withdraw(self, reservation: ReservationFacts) -> bool:
-        path = reservation_path(reservation.address)
+        path, uid, version = reservation_path(reservation.address), reservation.uid, reservation.version
+        deadline = Deadline.after(2 * WITHDRAW_S, self._clock)
         try:
-            self._api.delete(path, uid=reservation.uid, version=reservation.version, timeout_s=WITHDRAW_S)
-        except NotFound:
+            asked_again(
+                lambda left_s: self._api.delete(path, uid=uid, version=version, timeout_s=left_s), deadline, most_s=WITHDRAW_S
+            )
+        except NotFound:  # also after the lost answer of the first attempt
             return True
         except Conflict:
             return False  # somebody has claimed it
@@ -247,14 +259,6 @@ class Allocator:
         except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
             raise UndecodableAnswer(f"GET {path}: {error}") from error
         return [item.metadata for item in found.items or ()]
-
-
-def _left_s(deadline: Deadline) -> float:
-    """For the next request. Raises TimedOut when that is nothing."""
-    left_s = min(REQUEST_S, deadline.remaining_s())
-    if left_s <= 0:
-        raise TimedOut("the time of the review is up")
-    return left_s
 
 
 def _addresses(found: list[_Metadata]) -> list[Address]:

@@ -38,7 +38,6 @@ from webhook.addresses.policy import AddressPolicy
 from webhook.addresses.ranges import AddressSet
 from webhook.clock import Clock, Deadline
 from webhook.cluster import PodFacts
-from webhook.errors import Unavailable
 from webhook.objects.meta import Json
 from webhook.telemetry import Telemetry
 
@@ -204,14 +203,8 @@ class AddressCaches:
         return (self.reservations, self.pools_informer, self.stateful_sets)
 
     def _live(self, read: Callable[[float], T], deadline: Deadline) -> T:
-        def attempt(_again: bool) -> T:
-            allowed_s = min(LIVE_S, deadline.remaining_s())
-            if allowed_s <= 0:
-                raise Unavailable("the time of the review is up")
-            return read(allowed_s)
-
         try:
-            return asked_again(attempt, deadline)
+            return asked_again(read, deadline, most_s=LIVE_S)
         except (ApiError, UndecodableObject) as error:
             raise undecided("the API server could not be asked", error) from error
 

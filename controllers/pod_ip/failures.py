@@ -1,7 +1,7 @@
 """What a review is told when a request of ours to the API server fails. Pure.
 
     Misconfigured    500    a right or a CRD is missing, or it takes no such object: no retry helps, the user is told at once
-    Unavailable      503    everything else: the API server calls again within the same admission, and finds another replica
+    Unavailable      503    everything else: the API server calls again within the same admission, and may find another replica
 
 Source: Kubernetes docs, "Dynamic Admission Control"; client-go rest (only answers with Retry-After are tried again).
 """
@@ -23,8 +23,13 @@ _ADVICE: Final[tuple[tuple[type[ApiError], str], ...]] = (
 
 
 def undecided(what: str, error: ApiError | UndecodableObject) -> AdmissionError:
-    """The error of a review in which *what* (a sentence without its end) because of *error*."""
+    """The error of a review in which *what* (a sentence without its end) because of *error*.
+
+    Of a request that was made twice both failures are named: see `controllers.runtime.again`.
+    """
+    first = error.__cause__
+    why = f"{error} (the first attempt: {first})" if isinstance(first, ApiError) else str(error)
     for kind, advice in _ADVICE:
         if isinstance(error, kind):
-            return Misconfigured(f"{what}: {error}; {advice}")
-    return Unavailable(f"{what}: {error}")
+            return Misconfigured(f"{what}: {why}; {advice}")
+    return Unavailable(f"{what}: {why}")

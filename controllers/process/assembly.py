@@ -18,7 +18,6 @@ begins it, a second one ends the process at once. Main thread only.
 from __future__ import annotations
 
 import json
-import os
 import sys
 import threading
 from base64 import b64encode
@@ -30,7 +29,6 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 
 from controllers.certificates.expiry import watch_expiry
-from controllers.certificates.overview import overview
 from controllers.collector.heap import Heap
 from controllers.compatibility.requirements import requirements_of
 from controllers.config.address import Address
@@ -38,20 +36,20 @@ from controllers.config.document import DEFAULT_HOME, Configuration
 from controllers.config.webhook import CertificateOrigin
 from controllers.explaining.late import BODY_BYTES
 from controllers.plugins import news as plugins
-from controllers.process.explained import explained
+from controllers.process.explain_page import explain_page
 from controllers.process.facts import ClusterFacts, FileFacts, WatchedFacts
 from controllers.process.leading import Leading, own_namespace
 from controllers.process.probes import Check, Probes, health_application, metrics_application
+from controllers.process.sections import Sections
 from controllers.process.signals import signals
 from controllers.process.supervisor import Part, Supervisor
 from controllers.runtime.elector import make_identity
-from controllers.status.gathering import Section, gather, services, sidecar_entries, silent_nodes
 from controllers.status.traffic.sampler import Traffic
-from controllers.version import version
 from webhook.admission.gate import Gate
 from webhook.admission.service import BoundService
 from webhook.admission.settings import Settings
 from webhook.clock import Clock, Deadline, SystemClock
+from webhook.cluster import NONE_ON_FILES
 from webhook.logs import get_log
 from webhook.objects.meta import Json
 from webhook.serving.limits import ServerLimits
@@ -105,7 +103,7 @@ class Process:
     def __init__(self, options: Options, clock: Clock) -> None:
         self._config = config = options.config
         self._clock = clock
-        self._started_s = clock.monotonic_s()
+        started_s = clock.monotonic_s()
         self._local = options.local_dir is not None
         self._telemetry = Telemetry()
         self._leaving = threading.Event()
@@ -126,6 +124,19 @@ class Process:
         self._traffic = Traffic(self._telemetry, self.gate.paths, clock, self._fail)
         plugins.announce(self._config.plugins, self._telemetry, local=self._local)
         self._probes = self._make_probes()
+        self._sections = Sections(
+            config=config,
+            clock=clock,
+            facts=self.facts,
+            leading=self.leading,
+            gate=self.gate,
+            traffic=self._traffic,
+            probes=self._probes,
+            leaf=self._leaf,
+            waits_for=self._waits_for,
+            started_s=started_s,
+            local=self._local,
+        )
         self._heap = Heap(lambda: all(cache["synced"] for cache in self.facts.caches().values()), clock)
         leave_within_s = LEAVE_WITHIN_S + config.webhook.shutdown_delay_s
         self.supervisor = Supervisor(self._parts(), clock, leave_within_s, self._look)
@@ -147,28 +158,9 @@ class Process:
 
     def status(self) -> Json:
         """What /statusz says. Any thread."""
-        sections: dict[str, Section] = {
-            "process": self._process_section,
-            "services": lambda: services(self.gate.services, self._waits_for, self._traffic.rows(), self.gate.refusals),
-            "caches": self.facts.caches,
-            "kubernetes": self.facts.kubernetes,
-            "certificate": self._certificate_section,
-            "leaderElection": lambda: self.leading.status() if self.leading else {"enabled": False},
-            "sidecars": lambda: sidecar_entries(self.facts.cluster.sidecars.catalog()),
-            "coverage": lambda: self.leading.tally.status() if self.leading and self.leading.tally else None,
-            "databases": self._databases_section,
-            "addresses": self._addresses_section,
-            "plugins": lambda: plugins.status(self._config.plugins, local=self._local),
-            "silentNodes": lambda: silent_nodes(self.facts.nodes(), self._config.votes.policy(), self._clock.wall_s()),
-        }
-        return gather(sections)
+        return self._sections.status()
 
     # -- inside
-
-    def _certificate_section(self) -> Json:
-        section, now_s = self._config.webhook.certificate, self._clock.wall_s()
-        told = overview(section, self._leaf(), self._followed, now_s, local=self._local)
-        return {**told, "handshakes": self._traffic.handshakes()}
 
     def _leaf(self) -> Leaf | None:
         server = self._servers.get("webhook")
@@ -189,15 +181,6 @@ class Process:
             return "the served certificate has expired"
         return None if self._followed is None else self._followed.why_not_ready()
 
-    def _databases_section(self) -> Json | None:
-        if not self._config.controllers.database_instance.enabled:
-            return None
-        from controllers.database_instance.overview import overview
-
-        deletions = self.leading.deletions if self.leading else None
-        errors, waits = (deletions.errors(), deletions.waits()) if deletions else ({}, {})
-        return overview(self.facts.databases_known(), errors, waits, self._clock.wall_s())
-
     def _look(self) -> None:
         self._heap.look()
         self.gate.shared.look()
@@ -210,24 +193,11 @@ class Process:
         caches = self._address_caches()
         shared = self.gate.shared
         late: dict[str, Mapping[str, Check]] = {name: {"in-time": partial(shared.why_late, name)} for name in shared.names()}
-        return late if caches is None else {**late, "pod-ip": {"addresses": caches.why_not_ready}}
-
-    def _addresses_section(self) -> Json | None:
-        caches = self._address_caches()
-        return None if caches is None else caches.status()
-
-    def _process_section(self) -> Json:
-        failing = self._probes.failing()
-        return {
-            "version": version(),
-            "host": os.uname().nodename,  # of a pod: its name
-            "pid": os.getpid(),
-            "uptimeSeconds": round(self._clock.monotonic_s() - self._started_s, 1),
-            "ready": not failing,
-            "failing": failing,
-            "checks": self._probes.checks(),
-            "local": self._local,
-        }
+        if caches is not None:
+            late["pod-ip"] = {"addresses": caches.why_not_ready}
+        elif self._config.features.pod_ip.enabled:
+            late["pod-ip"] = {"addresses": lambda: NONE_ON_FILES}
+        return late
 
     def _make_facts(self, local_dir: Path | None) -> ClusterFacts:
         policy = self._config.votes.policy()
@@ -280,7 +250,7 @@ class Process:
 
     def _metrics_application(self) -> tuple[Application, int]:
         """What is served on the metrics port, and with how many threads."""
-        explain = explained(self.gate, self.facts, self._clock, lambda: self.leading)
+        explain = explain_page(self.gate, self.facts, self._clock, lambda: self.leading)
         pages = metrics_application(self._telemetry, self.status, self._clock.wall_s, explain.respond)
         section = self._config.metrics
         if not section.asks_the_cluster():

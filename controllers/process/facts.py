@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import attrs
+
 from controllers.certificates.wanted import Followed
 from controllers.compatibility.cluster_version import ClusterVersion
 from controllers.compatibility.requirements import Requirement
@@ -32,7 +34,7 @@ from controllers.sidecars.caches import SidecarCaches
 from webhook.addresses.policy import AddressPolicy
 from webhook.admission.service import NODES_CACHE, PODS_CACHE
 from webhook.clock import Clock, Deadline
-from webhook.cluster import Cluster, NoAddresses, NoCapacity, NoDatabases, NodeFacts
+from webhook.cluster import NONE_ON_FILES, Cluster, NoAddresses, NoCapacity, NoDatabases, NodeFacts
 from webhook.objects.databases import InstanceFacts
 from webhook.objects.meta import Json
 from webhook.objects.votes import VotePolicy
@@ -220,7 +222,7 @@ class FileFacts:
         from controllers.local.cluster import LocalCluster
 
         self._local = LocalCluster(folder, policy, clock, on_death)
-        self.cluster = self._local.cluster
+        self.cluster = attrs.evolve(self._local.cluster, addresses=NoAddresses(NONE_ON_FILES))
 
     def start(self) -> None:
         self._local.start()

@@ -108,6 +108,8 @@ class TimedOut(Unreachable):
 class HeldBack(TimedOut):
     """Our own rate limit would have let the request out too late, so nothing was sent. Retry later."""
 
+    code = "HeldBack"
+
 
 class Cancelled(ApiError):
     """We closed the connection on purpose. No retry."""

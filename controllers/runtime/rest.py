@@ -5,8 +5,8 @@ kubeconfig and in-cluster loaders (token refresh, exec plugins, proxies, TLS); w
 and read timeouts on every call, no hidden retries (its default repeats a PUT, which then meets its own conflict), our own
 User-Agent and rate limit, credentials that are read again after a 401, and kept connections that went dark.
 
-Threads: any may call anything. A request blocks its caller at most `timeout_s`, plus what nobody can bound: name resolution
-         and the run of a credential plugin.
+Threads: any may call anything. A request blocks its caller at most `timeout_s`, plus what nobody can bound: name resolution,
+         the run of a credential plugin, and a head that comes byte by byte, or after ever more `100 Continue`.
 Errors:  `errors.ApiError`; ClientConfigError when there are no credentials to start with.
 Source:  client-go rest; Kubernetes API concepts; RFC 6902, RFC 7386.
 """
@@ -31,7 +31,6 @@ from controllers.runtime.errors import (
     ApiError,
     ClientConfigError,
     HeldBack,
-    TimedOut,
     Unauthorized,
     UndecodableAnswer,
     Unreachable,
@@ -152,8 +151,8 @@ class RestClient:
         response = self._answer("GET", path, params, deadline, cancel=cancel, method="LIST")
 
         def pieces() -> Iterator[bytes]:
-            with self._doubting(), translated(request, cancel):
-                yield from read_pieces(response, self._limits.body_bytes, deadline.remaining_s)
+            with translated(request, cancel):
+                yield from read_pieces(response, self._limits.body_bytes, deadline.remaining_s, self._access.trust.doubt)
 
         with _answered(response, cancel):
             yield pieces()
@@ -271,17 +270,8 @@ class RestClient:
         return response
 
     def _read(self, request: str, response: urllib3.BaseHTTPResponse, cancel: Cancel | None, deadline: Deadline) -> Body:
-        with _answered(response, cancel), self._doubting(), translated(request, cancel):
-            return read_body(response, self._limits.body_bytes, deadline.remaining_s)
-
-    @contextmanager
-    def _doubting(self) -> Iterator[None]:
-        """An answer that ends in silence inside the block casts doubt on the idle connections."""
-        try:
-            yield
-        except TimedOut:
-            self._access.trust.doubt()
-            raise
+        with _answered(response, cancel), translated(request, cancel):
+            return read_body(response, self._limits.body_bytes, deadline.remaining_s, self._access.trust.doubt)
 
     def _refused(self, request: str, response: urllib3.BaseHTTPResponse, cancel: Cancel | None, timeout_s: float) -> ApiError:
         try:
@@ -307,9 +297,10 @@ class RestClient:
         current, request = self._access, f"{method} {path}"
         url = f"{current.base}{path}?{urlencode(params)}" if params else current.base + path
         code, began_s = "<error>", self._clock.monotonic_s()  # client-go's word for "no answer"
+        left = Deadline.after(timeout.total, self._clock).remaining_s if isinstance(timeout.total, float) else None
         try:
             headers = self._identified(current, headers)
-            with announced_to(cancel), translated(request, cancel):
+            with announced_to(cancel, left), translated(request, cancel):
                 response = current.pool.request(
                     verb,
                     url,

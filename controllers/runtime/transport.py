@@ -19,8 +19,9 @@ from math import inf
 from typing import Any
 
 import urllib3
-from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ReadTimeoutError
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProtocolError, ReadTimeoutError
 
+from controllers.runtime.connecting import to_any_address
 from controllers.runtime.errors import ApiError, Cancelled, TimedOut, Unreachable
 from controllers.runtime.trust import Trust
 
@@ -78,6 +79,7 @@ class _Current(threading.local):
     cancel: Cancel | None = None
     may_send: Callable[[], object] | None = None
     anew: bool = False
+    remaining_s: Callable[[], float] | None = None
 
 
 _CURRENT = _Current()
@@ -94,6 +96,9 @@ def _announcing_pool(pool: Any, trust: Trust) -> Any:
         connection.era = None  # of the last answer; none came yet
         base.connect(connection)
 
+    def new_connection(connection: Any) -> Any:
+        return to_any_address(connection, base._new_conn)
+
     def is_connected(connection: Any) -> bool:
         # What the pool asks of an idle connection that it is about to use; it closes and reconnects one that is not.
         trusted = connection.era == trust.era and not _CURRENT.anew
@@ -107,34 +112,51 @@ def _announcing_pool(pool: Any, trust: Trust) -> Any:
         except TimeoutError:
             # One that was opened a moment ago says that the server is slow, and nothing of those that are older.
             if connection.era is not None:
-                trust.doubt()
+                trust.doubt(connection.timeout)  # of each read of the socket, the last of which brought nothing
             raise
+        if _is_cut(response):
+            response.close()
+            raise http.client.RemoteDisconnected("the connection ended within the head of the answer")
         connection.era = trust.era
         return response
 
     def send(connection: Any, data: Any) -> None:
         if _CURRENT.may_send is not None:
             _CURRENT.may_send()
+        if _CURRENT.remaining_s is not None and _CURRENT.remaining_s() <= 0:
+            raise TimeoutError  # connecting took it all: who asked has been told so, or will be
         if connection.sock is not None and connection.sock.gettimeout() != connection.timeout:
             connection.sock.settimeout(connection.timeout)  # `read_pieces` left what was left of the last answer's time
-        base.send(connection, data)
+        try:
+            base.send(connection, data)
+        except TimeoutError:
+            if connection.era is not None:
+                trust.doubt(connection.timeout)
+            raise
 
     base = pool.ConnectionCls
-    changed = {"connect": connect, "getresponse": getresponse, "send": send}
+    changed = {"connect": connect, "_new_conn": new_connection, "getresponse": getresponse, "send": send}
     connection = type(base.__name__, (base,), {"era": None, "is_connected": property(is_connected), **changed})
     return type(pool.__name__, (pool,), {"ConnectionCls": connection})
 
 
+def _is_cut(response: Any) -> bool:
+    """Whether nothing says where the body ends: http.client takes the end of the connection for the end of the head."""
+    headers = response.headers
+    is_framed = headers.get("Content-Length", "").strip().isdigit() or "Transfer-Encoding" in headers
+    return response.version == 11 and response.status not in (204, 304) and not is_framed
+
+
 @contextmanager
-def announced_to(cancel: Cancel | None) -> Iterator[None]:
-    """Requests of this thread inside the block can be ended by *cancel*."""
+def announced_to(cancel: Cancel | None, remaining_s: Callable[[], float] | None = None) -> Iterator[None]:
+    """Requests of this thread inside the block can be ended by *cancel*; nothing is sent when *remaining_s* () is nothing."""
     if cancel is not None and cancel.cancelled:
         raise Cancelled("the client is stopping")
-    _CURRENT.cancel = cancel
+    _CURRENT.cancel, _CURRENT.remaining_s = cancel, remaining_s
     try:
         yield
     finally:
-        _CURRENT.cancel = None
+        _CURRENT.cancel = _CURRENT.remaining_s = None
 
 
 @contextmanager
@@ -168,8 +190,9 @@ def translate(error: Exception, request: str, cancel: Cancel | None) -> ApiError
     """The ApiError that a FOREIGN *error* stands for; *request* is "GET /api/v1/nodes"."""
     if cancel is not None and cancel.cancelled:
         return Cancelled("the client is stopping")
-    # urllib3 files a refused connection under timeouts too.
-    if isinstance(error, ReadTimeoutError | ConnectTimeoutError | TimeoutError) and not isinstance(error, NewConnectionError):
+    # What happens while a request is sent, urllib3 wraps; and it files a refused connection under timeouts too.
+    cause = error.args[-1] if isinstance(error, ProtocolError) and error.args else error
+    if isinstance(cause, ReadTimeoutError | ConnectTimeoutError | TimeoutError) and not isinstance(cause, NewConnectionError):
         return TimedOut(f"{request}: no answer in time")
     return Unreachable(f"{request}: {type(error).__name__}: {error}")
 
@@ -227,17 +250,29 @@ class LineStream:
         self._response.close()
 
 
-def read_body(response: urllib3.BaseHTTPResponse, limit_bytes: int, remaining_s: Callable[[], float]) -> bytearray:
+def read_body(
+    response: urllib3.BaseHTTPResponse,
+    limit_bytes: int,
+    remaining_s: Callable[[], float],
+    on_silence: Callable[[float], object],
+) -> bytearray:
     """The whole body: see `read_pieces`."""
     body = bytearray()
-    for piece in read_pieces(response, limit_bytes, remaining_s):
+    for piece in read_pieces(response, limit_bytes, remaining_s, on_silence):
         body += piece
     return body
 
 
-def read_pieces(response: urllib3.BaseHTTPResponse, limit_bytes: int, remaining_s: Callable[[], float]) -> Iterator[bytes]:
+def read_pieces(
+    response: urllib3.BaseHTTPResponse,
+    limit_bytes: int,
+    remaining_s: Callable[[], float],
+    on_silence: Callable[[float], object],
+) -> Iterator[bytes]:
     """The body as it arrives. *remaining_s* () -> seconds left; each read of a piece gets what is left when it begins.
 
+    on_silence: told for how many seconds the socket brought nothing, when it is that which ends the reading: a body that flows
+    and is too long for its time is no silence.
     A drip of the body cannot prolong it; one of a chunk's length or of trailers can, which http.client gathers within one read,
     and grants the same time for each of their bytes. The socket is left with the last of these times: see `_announcing_pool`.
     Raises TimeoutError when nothing is left, OSError beyond *limit_bytes*.
@@ -254,7 +289,12 @@ def read_pieces(response: urllib3.BaseHTTPResponse, limit_bytes: int, remaining_
         if sock is not None and left_s < set_s - _TIMEOUT_STEP_S:
             sock.settimeout(left_s)
             set_s = left_s
-        chunk = read1(_CHUNK_BYTES) or response.read1(_CHUNK_BYTES)
+        try:
+            chunk = read1(_CHUNK_BYTES) or response.read1(_CHUNK_BYTES)
+        except (TimeoutError, ReadTimeoutError):
+            if sock is not None:
+                on_silence(set_s)
+            raise
         if not chunk:
             return
         read_bytes += len(chunk)

@@ -22,6 +22,9 @@ log = get_log("connections")
 # An API server that is merely slow must not get a handshake from each idle connection for each answer that it owes: at most
 # 32 (the pool) in this time. Who meets a second silence sooner loses one request more (see `again`).
 WITHDRAWN_EVERY_S: Final = 10.0
+# Whoever is in a greater hurry says nothing about the connection. A live read (`live.TIMEOUT_S`) that has its whole time does;
+# a little less, since some of it has passed when the request has left.
+SILENCE_S: Final = 0.25
 
 
 class Trust:
@@ -45,8 +48,13 @@ class Trust:
         with self._lock:
             self._withdraw()
 
-    def doubt(self) -> None:
-        """A connection that had answered before gave no answer in time: `withdraw`, unless that was done a moment ago."""
+    def doubt(self, silent_s: float) -> None:
+        """A connection that had answered before is given up after *silent_s* without a byte.
+
+        `withdraw`, unless that is no time for an answer, or was done a moment ago.
+        """
+        if silent_s < SILENCE_S:
+            return
         with self._lock:
             if self._clock.monotonic_s() - self._withdrawn_s < WITHDRAWN_EVERY_S:
                 return

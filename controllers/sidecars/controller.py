@@ -23,8 +23,6 @@ from webhook.telemetry import Telemetry
 
 NAME = "sidecar-entries"
 
-Faults = tuple[EntryFault, ...]
-
 
 class Entries(Protocol):
     """What the controller needs of `catalog.SidecarCatalog`."""
@@ -69,7 +67,7 @@ class Reports:
     def __init__(self, entries: Entries, news: News) -> None:
         self._entries = entries
         self._news = news
-        self._told: dict[Key, dict[str, Faults]] = {}  # the worker's alone; of entries that are broken
+        self._told: dict[Key, dict[str, tuple[EntryFault, ...]]] = {}  # the worker's alone; of entries that are broken
 
     def __call__(self, key: Key, context: Context, /) -> Done:
         states = self._entries.catalog().sources.get(key, {})

@@ -13,15 +13,15 @@ from typing import Final
 import attrs
 
 from controllers.wording import count, expiry, rate, span
+from webhook.objects.faults import listed
 from webhook.objects.meta import Json
+from webhook.serving.ledger import Handshake
 
 LATELY_S: Final = 60.0  # a candidate asks about the lease every few seconds, whatever its timing
 DAY_S: Final = 86400.0
 LEAF_SOON_S: Final = 7 * DAY_S  # as the alert GatehouseCertificateExpiresSoon has it
 CA_SOON_S: Final = 30 * DAY_S
 _NAMED: Final = 3  # of names that the certificate lacks
-# Why a handshake fails when a certificate is the cause: OpenSSL's unknown_ca is an "alert", Go's bad_certificate the other.
-_OF_CERTIFICATES: Final = frozenset({"certificate", "alert"})
 GUARD_OLD_S: Final = 12 * 3600.0  # as the alert GatehouseGuardOld has it
 
 
@@ -51,8 +51,16 @@ class Answer:
 
 
 def answers(status: Json) -> tuple[Answer, ...]:
-    """Serving, leader, guards, certificates. status: the page /statusz; sections may be missing or failed."""
-    return serving(status), leader(status), guarded(status), expiring(status)
+    """Serving, leader, guards, certificates. status: the page /statusz; sections may be missing, failed or of any shape."""
+    return tuple(_answered(status, *one) for one in _QUESTIONS)
+
+
+def _answered(status: Json, answer: Callable[[Json], Answer], subject: str, question: str) -> Answer:
+    """What *answer* says; where it fails over a section of a shape that is not known here, that this is so."""
+    try:
+        return answer(status)
+    except Exception as error:  # the crash guard of one answer: the others must be seen
+        return Answer(subject, question, Level.UNKNOWN, f"unknown, cannot be read ({type(error).__name__})")
 
 
 def failure(section: object) -> str:
@@ -67,7 +75,8 @@ def serving(status: Json) -> Answer:
     ready, broken = bool(process.get("ready")), _broken(process)
     word = "ready" if ready else f"NOT READY ({', '.join(process.get('failing', ())) or failure(process) or 'unknown'})"
     facts = [f"{name}: {why}" for name, why in broken.items()]
-    on = {} if failure(services) else {name: row for name, row in services.items() if row.get("on") is not False}
+    told = {} if failure(services) else {name: row for name, row in services.items() if isinstance(row, dict)}
+    on = {name: row for name, row in told.items() if row.get("on") is not False}
     waiting, rows = [name for name, row in on.items() if not row.get("ready")], list(on.values())
     kubernetes = _section(status, "kubernetes")
     old = [f"Kubernetes {kubernetes.get('version')} is too old for {one['part']}" for one in kubernetes.get("tooOldFor", ())]
@@ -151,7 +160,7 @@ def expiring(status: Json) -> Answer:
     uncovered, handshakes = section.get("uncovered") or (), section.get("handshakes") or {}
     facts = ["it is for localhost only: through a Service the API server refuses it (webhook.certificate)"] if local else []
     if uncovered:
-        named = ", ".join(uncovered[:_NAMED]) + (f" and {len(uncovered) - _NAMED} more" if len(uncovered) > _NAMED else "")
+        named = listed(uncovered, _NAMED)
         facts.append(f"it is not valid for {named}, which our webhook configurations call: the API server refuses it")
     facts += [f"certificate cannot be renewed: {trouble}"] if trouble else []
     facts += [f"{kind} does not trust it: its caBundle lacks our CA" for kind in distrusted]
@@ -183,7 +192,7 @@ def _broken(process: Json) -> dict[str, str]:
 
 def _distrust(handshakes: Json) -> int:
     """How many callers lately ended the handshake because of a certificate, ours or their own."""
-    return sum(number for why, number in handshakes.get("failed", {}).items() if why in _OF_CERTIFICATES)
+    return int(handshakes.get("failed", {}).get(Handshake.CERTIFICATE, 0))
 
 
 def _handshakes(handshakes: Json) -> list[str]:
@@ -224,3 +233,12 @@ def _who(election: Json) -> str:
 
 def _since(seconds: float | None) -> str:
     return "so far" if seconds is None else f"since {span(seconds)} ago"
+
+
+# What answers, and what to call it where it fails.
+_QUESTIONS: Final[tuple[tuple[Callable[[Json], Answer], str, str], ...]] = (
+    (serving, "gatehouse", "Is it serving?"),
+    (leader, "leader election", "Who leads?"),
+    (guarded, "guards", "What is guarded?"),
+    (expiring, "expires", "What expires?"),
+)

@@ -1,9 +1,10 @@
-"""Names and texts of a status as long as a terminal and a page bear: what users named may have any length. Pure."""
+"""Names and texts of a status, each in one line as long as a terminal and a page bear: users name as they like. Pure."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+from controllers.wording import one_line
 from webhook.objects.dns_names import SUBDOMAIN_LIMIT
 from webhook.objects.meta import Json
 
@@ -13,13 +14,16 @@ _TEXTS: Final = frozenset({"message", "error", "lastError", "trouble", "fault", 
 
 
 def shortened(status: Json) -> Json:
-    """*status* with every name of at most NAME_LIMIT characters, every sentence of at most TEXT_LIMIT; a cut one ends in …."""
+    """*status* with every name of at most NAME_LIMIT characters, every sentence of at most TEXT_LIMIT; a cut one ends in ….
+
+    Line breaks are written out then, two characters or more for each.
+    """
     return {cut(key, NAME_LIMIT): _value(value, key) for key, value in status.items()}
 
 
 def cut(text: str, limit: int) -> str:
-    """*text*, of which at most *limit* characters are left before "…"."""
-    return text if len(text) <= limit else f"{text[:limit]}…"
+    """*text* in one line, of which at most *limit* characters are left before "…"."""
+    return one_line(text if len(text) <= limit else f"{text[:limit]}…")
 
 
 def _value(value: Any, key: str) -> Any:

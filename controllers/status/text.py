@@ -1,11 +1,13 @@
 """The status as text, one line a fact: what `gatehouse status` prints. The first answers come first.
 
+The process that is asked may be of another release: a section of a shape that is not known here costs its own lines only.
+
 Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from controllers.columns import aligned
@@ -24,24 +26,20 @@ def describe(page: Json) -> str:
     page = shortened(page)
     first, *others = answers(page)
     lines = [f"{first.subject}: {first.headline}", *(f"  {fact}" for fact in first.facts), *(other.line() for other in others)]
-    lines += _kubernetes(page.get("kubernetes") or {})
-    silent = page.get("silentNodes", {})
-    for row in silent.get("nodes", ())[:LISTED]:
-        state = "guarded" if row["guarded"] else "not guarded"
-        ends = "" if row.get("endsInSeconds") is None else f", ends in {span(row['endsInSeconds'])}"
-        lines.append(f"  {row['node']}: {state}, {row['reason']}, vote {row['vote']}, age {span(row['ageSeconds'])}{ends}")
-    lines += _more(silent.get("nodes", ()), silent.get("count"))
-    lines += _services(page.get("services"))
-    lines += _table("cache", page.get("caches"), ("synced", "objects", "silenceSeconds", "trouble"))
-    lines += _plugins(page.get("plugins"))
-    lines += _sidecars(page.get("sidecars", {}))
-    if addresses := page.get("addresses"):
-        lines += ["", *_addresses(addresses)]
-    if coverage := page.get("coverage"):
-        lines += ["", *tally.describe(coverage)]
-    if databases := page.get("databases"):
-        lines += ["", *_databases(databases)]
+    for key, title, say in _SECTIONS:
+        if section := page.get(key):
+            lines += _said(title, section, say)
     return "\n".join(lines)
+
+
+def _said(title: str, section: Any, say: Callable[[Any], list[str]]) -> list[str]:
+    """What *say* makes of *section*; a line in its place where it failed, or where its shape is not known here."""
+    if failed := failure(section):
+        return ["", f"{title}: unknown, {failed}"]
+    try:
+        return say(section)
+    except Exception as error:  # the crash guard of one section: the others must be seen
+        return ["", f"{title}: cannot be read ({type(error).__name__}): is the process of another release? -o json shows it"]
 
 
 def _kubernetes(section: Json) -> list[str]:
@@ -50,12 +48,21 @@ def _kubernetes(section: Json) -> list[str]:
     return [f"Kubernetes {section['version']} is TOO OLD for {row['part']}, which needs {row['minimum']}" for row in rows]
 
 
-def _plugins(section: Any) -> list[str]:
+def _silent(section: Json) -> list[str]:
+    lines = []
+    for row in section.get("nodes", ())[:LISTED]:
+        state = "guarded" if row["guarded"] else "not guarded"
+        ends = "" if row.get("endsInSeconds") is None else f", ends in {span(row['endsInSeconds'])}"
+        lines.append(f"  {row['node']}: {state}, {row['reason']}, vote {row['vote']}, age {span(row['ageSeconds'])}{ends}")
+    return lines + _more(section.get("nodes", ()), section.get("count"))
+
+
+def _caches(section: Json) -> list[str]:
+    return _table("cache", section, ("synced", "objects", "silenceSeconds", "trouble"))
+
+
+def _plugins(section: Sequence[Json]) -> list[str]:
     """Rules and controllers of other packages, a row each."""
-    if not section:
-        return []
-    if failed := _failed("plug-ins", section):
-        return ["", failed]
     rows = [
         (
             row["name"],
@@ -69,8 +76,6 @@ def _plugins(section: Any) -> list[str]:
 
 
 def _sidecars(section: Json) -> list[str]:
-    if failed := _failed("sidecar entries", section):
-        return ["", failed]
     counts = ", ".join(f"{section.get(state, 0)} {state}" for state in STATES)
     lines = ["", f"sidecar entries: {section.get('count', 0)} ({counts})"]
     for row in section.get("entries", ())[:LISTED]:
@@ -83,14 +88,16 @@ def _sidecars(section: Json) -> list[str]:
     return lines + _more(section.get("entries", ()), section.get("count"))
 
 
+def _coverage(section: Json) -> list[str]:
+    return ["", *tally.describe(section)]
+
+
 def _databases(section: Json) -> list[str]:
-    if failed := _failed("databases", section):
-        return [failed]
     counts = [f"{section.get(word, 0)} {word}" for word in ("protected", "deleting")]
     counts += [f"{section[word]} {word}" for word in ("failing", "unreadable") if section.get(word)]
     oldest_s = section.get("oldestDeletionSeconds")
     oldest = "" if oldest_s is None else f"; the oldest deletion was asked for {span(oldest_s)} ago"
-    lines = [f"databases: {section.get('count', 0)} ({', '.join(counts)}){oldest}"]
+    lines = ["", f"databases: {section.get('count', 0)} ({', '.join(counts)}){oldest}"]
     deletions, failures = section.get("deletions", ()), section.get("failures", ())
     for row in deletions[:LISTED]:
         waits = f", {row['waitsFor']}" if row.get("waitsFor") else ""
@@ -101,12 +108,10 @@ def _databases(section: Json) -> list[str]:
 
 
 def _addresses(section: Json) -> list[str]:
-    if failed := _failed("fixed addresses", section):
-        return [failed]
     phases = ", ".join(f"{section.get(phase, 0)} {phase}" for phase in ("bound", "reserved", "cooling"))
-    lines = [f"fixed addresses: {section.get('reservations', 0)} ({phases})"]
+    lines = ["", f"fixed addresses: {section.get('reservations', 0)} ({phases})"]
     if (oldest_s := section.get("oldestUnboundSeconds")) is not None:
-        lines[0] += f", the oldest without a pod since {span(oldest_s)}"
+        lines[-1] += f", the oldest without a pod since {span(oldest_s)}"
     if waiting := section.get("waitingFor"):
         lines.append(f"  WAITS for {', '.join(waiting)}: pods that ask are refused until then")
     network = section.get("network") or {}
@@ -126,16 +131,13 @@ def _more(rows: Sequence[Any], count: object = None) -> list[str]:
     return [f"  and {hidden:,} more: gatehouse status -o json"] if hidden > 0 and rows else []
 
 
-def _services(section: Any) -> list[str]:
-    if not section or failure(section):
-        return _table("service", section, ())
+def _services(section: Json) -> list[str]:
     columns = ("path", "ready", "rate", "p50", "p99", "refused", "undecided")
     lines = _table("service", {name: _service_row(row) for name, row in section.items()}, columns)
     for name, row in section.items():
         lines += [f"  {name} waits: {why}" for why in row.get("waitsFor", ()) if row.get("on") is not False]
         for done, key in (("refused", "lastRefusal"), ("did not decide", "lastUndecided")):
             if (last := row.get(key)) is not None:
-                last = {key: text.replace("\n", " ") for key, text in last.items()}  # one fact, one line
                 by = f" of {last['user']}" if last["user"] else ""
                 lines.append(
                     f"  {name} last {done} {last['object']}{by} at {last['time']}: {last['reason']}: {last['message']}"
@@ -152,17 +154,7 @@ def _service_row(row: Json) -> Json:
     return {**row, **shown}
 
 
-def _failed(title: str, section: Any) -> str:
-    """What to print of a section that could not be made; "" for one that could."""
-    failed = failure(section)
-    return f"{title}: unknown, {failed}" if failed else ""
-
-
-def _table(title: str, rows: Any, columns: tuple[str, ...]) -> list[str]:
-    if not rows:
-        return []
-    if failed := _failed(title, rows):
-        return ["", failed]
+def _table(title: str, rows: Json, columns: tuple[str, ...]) -> list[str]:
     cells = [(title, *columns)] + [(name, *(_cell(row.get(column)) for column in columns)) for name, row in rows.items()]
     return ["", *aligned(cells)]
 
@@ -173,3 +165,17 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
+
+
+# What comes after the first answers, in this order: (key in the status, title where it cannot be told, its lines).
+_SECTIONS: Final[tuple[tuple[str, str, Callable[[Any], list[str]]], ...]] = (
+    ("kubernetes", "Kubernetes", _kubernetes),
+    ("silentNodes", "silent nodes", _silent),
+    ("services", "service", _services),
+    ("caches", "cache", _caches),
+    ("plugins", "plug-ins", _plugins),
+    ("sidecars", "sidecar entries", _sidecars),
+    ("addresses", "fixed addresses", _addresses),
+    ("coverage", "sidecar coverage", _coverage),
+    ("databases", "databases", _databases),
+)

@@ -14,13 +14,28 @@ from controllers.pod_ip.book import AddressBook
 from controllers.runtime.store import Addition, Deletion, Update
 from tests.addresses_model.world import NAMESPACE, Stream, World
 from webhook.addresses import allocating
-from webhook.addresses.effects import Allocated, Carriers, Claim, Confirm, Effect, ListAll, Outcome, Reserve, Withdraw
+from webhook.addresses.effects import (
+    Allocated,
+    Carriers,
+    Claim,
+    Confirm,
+    Effect,
+    ListAll,
+    Outcome,
+    Reserve,
+    Unanswered,
+    Withdraw,
+)
 from webhook.addresses.facts import Asked, OnExhausted, PodOwner, PoolFacts
 from webhook.addresses.keys import key_of, key_of_request, ordinal_of
 from webhook.addresses.marks import Marks
 
 CALL_S = 10.0  # timeoutSeconds of the webhook
 CREATE_S = 34.0  # the longest that the API server works on a create
+LOST = 0.09  # of our requests, or their answers
+LOST_POSTS = 0.2  # they are made again, so that a call still fails as rarely
+BROKEN_CALLS = 0.1  # of the API server to us
+SILENCE = 12  # turns: the longest that nobody gives up what gets no answer
 BARE = PodOwner()
 UNMARKED = Marks()
 
@@ -107,7 +122,7 @@ class Replica:
 
     def call(self, asked: Asked, marks: Marks, late: list[Callable[[], object]]) -> Generator[None, None, Outcome | None]:
         """One call; None when no answer came. *late*: requests that the server carries out only after we gave them up."""
-        book, began_s = self.book, self.world.now_s
+        book, world, began_s = self.book, self.world, self.world.now_s
         steps = allocating.allocate(asked, marks, book, self.wall_s())
         answer: object = None
         failure: Exception | None = None
@@ -123,14 +138,19 @@ class Replica:
                 return None
             answer, failure = self._tried(effect, began_s, late)
             yield
+            if isinstance(answer, Unanswered):
+                yield from [None] * world.random.randrange(SILENCE)
             if self.book is not book:
                 return None
 
     def _tried(self, effect: Effect, began_s: float, late: list[Callable[[], object]]) -> tuple[object, Exception | None]:
         withdraws = isinstance(effect, Withdraw)
-        unanswered = (False, None) if withdraws else (None, Lost())
+        unanswered: tuple[object, Exception | None] = (False, None) if withdraws else (None, Lost())
         if self.world.now_s - began_s > CALL_S and not withdraws:
             return unanswered
+        retries = self.world.retries and isinstance(effect, Reserve)
+        if retries and not effect.again:
+            unanswered = (Unanswered(self.identity, Lost()), None)
         chance = self.world.random.random()
         if chance < 0.03:
             return unanswered  # it never arrived
@@ -139,7 +159,7 @@ class Replica:
                 late.append(lambda: self.perform(effect))
             return unanswered
         answer = self.perform(effect)
-        return unanswered if chance < 0.09 else (answer, None)
+        return unanswered if chance < (LOST_POSTS if retries else LOST) else (answer, None)
 
 
 @attrs.frozen
@@ -168,15 +188,25 @@ class Wanted:
 
 
 def admission(
-    world: World, replicas: list[Replica], wanted: Wanted, told: list[Wanted], late: list[Callable[[], object]]
+    world: World,
+    replicas: list[Replica],
+    wanted: Wanted,
+    told: list[Wanted],
+    late: list[Callable[[], object]],
+    going: list[Steps],
 ) -> Steps:
-    """One create. *told*: what somebody may have seen and copied."""
+    """One create. *told*: what somebody may have seen and copied. *going*: what goes on although nobody waits for it."""
     random, began_s = world.random, world.now_s
     marks, request_uid = wanted.marks, f"q{world.number()}"
     calls = 1 + (random.random() < 0.25)  # the second is a reinvocation, with what the first one wrote
     while calls:
         called_s = world.now_s
-        outcome = yield from random.choice(replicas).call(wanted.asked(request_uid), marks, late)
+        call = random.choice(replicas).call(wanted.asked(request_uid), marks, late)
+        if world.retries and random.random() < BROKEN_CALLS:  # its connection ends, and the same request is sent again
+            going.append(call)
+            yield from [None] * random.randrange(SILENCE)
+            continue
+        outcome = yield from call
         if world.now_s - called_s > CALL_S or world.now_s - began_s > CREATE_S:
             return
         if random.random() < 0.1:  # the answer was lost, or said 503: the same request is sent again

@@ -39,10 +39,13 @@ SET: Final = "db"
 NAMES: Final = (*BARE_NAMES, *(f"{SET}-{number}" for number in range(3)))
 STEPS: Final = 90
 JUMPS_S: Final = (5.0, 45.0, 61.0, 70.0, 130.0)
+FEW: Final = 60  # steps among namesakes: what they want is reserved soon
 SHORT_S: Final = (1.0, 5.0, 9.0, 20.0)  # creates survive these
 SPEEDS: Final = (1.0, 1.0, 0.5, 0.05)  # of caches: some hardly hear anything
 SKEWS_S: Final = (0.0, 0.0, -61.0, 61.0, 130.0, 7200.0)  # of wall clocks: some by an expiry
-QUIET: Final = 1  # rounds without a write; each is longer than any expiry and cooldown
+# Rounds without a write; each is longer than any expiry and cooldown, and two of them than what two clocks may differ by when
+# the leader heeds the date of a claim: 191 s.
+QUIET: Final = 2
 ROUNDS: Final = 40  # of quiet, each after an expiry: far more than any chain of releases is long
 
 
@@ -118,7 +121,7 @@ class Schedule:
     def create(self) -> None:
         if len(self.creates) < 6:
             wanted = self.wanted()
-            self.creates.append(admission(self.world, self.replicas, wanted, self.told, self.late))
+            self.creates.append(admission(self.world, self.replicas, wanted, self.told, self.late, self.creates))
 
     def end_pod(self) -> None:
         pods = list(self.world.pods)
@@ -278,13 +281,34 @@ class Schedule:
                     raise Violation(f"{replica.identity} is wrong about {address.text}")
 
 
+class Namesakes(Schedule):
+    """Everybody wants the same two pods, and caches are quick: what the calls for one name do to each other."""
+
+    WEIGHTS: Final = {"create": 20, "hear": 25, "lead": 3, "pass_time": 1}
+
+    def __init__(self, number: int, steps: int) -> None:
+        super().__init__(number, steps)
+        self.weights = [self.WEIGHTS.get(doing.__name__, weight) for weight, doing in self.choices]
+
+    def wanted(self) -> Wanted:
+        return Wanted(POOLS[-1], BARE, self.random.choice(BARE_NAMES), Marks(asks=True))
+
+
+class Hurried(Schedule):
+    """Nobody has the time to ask again."""
+
+    def __init__(self, number: int, steps: int) -> None:
+        super().__init__(number, steps)
+        self.world.retries = False
+
+
 def _is_named(pod: Pod, reservation: ReservationFacts) -> bool:
     return (pod.name, pod.owner.uid) == (reservation.pod_name, reservation.owner.uid)
 
 
-def run(number: int, steps: int = STEPS) -> World:
-    """History *number*; a violation names it."""
-    schedule = Schedule(number, steps)
+def run(number: int, steps: int = STEPS, kind: type[Schedule] = Schedule) -> World:
+    """History *number* of its kind; a violation names it."""
+    schedule = kind(number, steps)
     try:
         schedule.run()
     except Violation as violation:

@@ -13,9 +13,10 @@ from controllers.pod_ip.actions import Bind, LookAgain
 from controllers.pod_ip.book import AddressBook
 from controllers.pod_ip.known import Sightings
 from tests.addresses_model import leader
-from tests.addresses_model.schedules import STEPS, run
+from tests.addresses_model.schedules import FEW, STEPS, Namesakes, Schedule, run
 from tests.addresses_model.world import Violation, World
 from webhook.addresses import allocating
+from webhook.addresses.effects import Confirm, Reserve, Unanswered
 
 MOST = 400  # schedules until a fault is noticed; most need a few
 LONG = 3 * STEPS  # the longer, the more meets
@@ -87,6 +88,27 @@ def believes_copied_marks(patch: pytest.MonkeyPatch) -> None:
         yield
 
     patch.setattr(allocating, "_reinvoked", reinvoked)
+
+
+def believes_its_own_lost_reservation_that_somebody_has_claimed_since(patch: pytest.MonkeyPatch) -> None:
+    """Ours: found after a lost answer, it was withdrawn in the version that another call for the same pod had been given."""
+
+    def posted(asked, address):
+        answer = yield Reserve(asked, address)
+        if isinstance(answer, Unanswered):
+            answer = yield Reserve(asked, address, again=True)
+            found = None if answer is not None else (yield Confirm(address))
+            if found is not None and (found.key, found.request_uid) == (asked.key, asked.request_uid):
+                answer = attrs.evolve(found, claim="")
+        return answer
+
+    patch.setattr(allocating, "_posted", posted)
+
+
+def takes_for_its_own_what_another_replica_made(patch: pytest.MonkeyPatch) -> None:
+    """Ours: the API server asked again, and the call that it had given up withdrew what the new one took for its own."""
+    is_ours = allocating._is_ours
+    patch.setattr(allocating, "_is_ours", lambda found, asked, holder: is_ours(found, asked, found.holder))
 
 
 def asks_no_carriers(patch: pytest.MonkeyPatch) -> None:
@@ -172,6 +194,10 @@ FAULTS = (
     forgets_to_ask_whose_pod_it_is,
     keeps_a_mark_for_ever,
 )
+AMONG_NAMESAKES = (
+    believes_its_own_lost_reservation_that_somebody_has_claimed_since,
+    takes_for_its_own_what_another_replica_made,
+)
 
 
 @pytest.mark.parametrize("breaks", FAULTS, ids=lambda breaks: breaks.__name__)
@@ -179,9 +205,17 @@ def test_a_fault_is_noticed(breaks: Breaks, monkeypatch: pytest.MonkeyPatch) -> 
     breaks(monkeypatch)
 
     with pytest.raises(Violation, match=r"schedule \d+ of \d+ steps: "):
-        _run_many()
+        _run_many(MOST, LONG, Schedule)
 
 
-def _run_many() -> None:
-    for number in range(MOST):
-        run(number, LONG)
+@pytest.mark.parametrize("breaks", AMONG_NAMESAKES, ids=lambda breaks: breaks.__name__)
+def test_a_fault_is_noticed_where_many_want_the_same_pod(breaks: Breaks, monkeypatch: pytest.MonkeyPatch) -> None:
+    breaks(monkeypatch)
+
+    with pytest.raises(Violation, match=r"schedule \d+ of \d+ steps: "):
+        _run_many(10 * MOST, FEW, Namesakes)  # they are short
+
+
+def _run_many(count: int, steps: int, kind: type[Schedule]) -> None:
+    for number in range(count):
+        run(number, steps, kind)

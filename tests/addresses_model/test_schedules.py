@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.addresses_model.schedules import Schedule, run
+from tests.addresses_model.schedules import FEW, Hurried, Namesakes, Schedule, run
 
 SCHEDULES = 5_000
+NAMESAKES = 2_000
 PART = 500
 
 
@@ -19,10 +20,16 @@ def test_no_history_gives_an_address_twice_or_loses_one(first: int) -> None:
         run(number)
 
 
+@pytest.mark.parametrize("first", range(0, NAMESAKES, PART))
+def test_no_history_of_calls_for_the_same_pods_does(first: int) -> None:
+    for number in range(first, first + PART):
+        run(number, FEW, Namesakes)
+
+
 @pytest.mark.parametrize(("number", "steps"), [(1_096_016, 270)])
 def test_a_history_that_went_wrong_once_goes_well(number: int, steps: int) -> None:
     """1096016: a finished pod that only a cache still had made the leader release what its successor was being given."""
-    run(number, steps)
+    run(number, steps, Hurried)
 
 
 def test_a_history_is_repeated_by_its_number() -> None:

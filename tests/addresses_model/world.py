@@ -90,6 +90,7 @@ class World:
         self.names: dict[str, str] = {}  # of pods -> uid
         self.tainted: set[Address] = set()  # touched by hand: no promise holds for them
         self.checks_versions = True  # a server that ignores preconditions is one of the faults that must be noticed
+        self.retries = True  # what gets no answer is asked again, by replicas and by the API server
         self.posts = self.refused_posts = self.persisted = 0
         self._count = 0
 

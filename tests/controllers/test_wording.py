@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from controllers.wording import count, expiry, latency, rate, span
+from controllers.wording import a, count, expiry, latency, rate, span
 
 
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
+        (a("dict"), "a dict"),
+        (a("EnumType"), "an EnumType"),
+        (a(""), "a "),
         (span(None), "unknown"),
         (span(0.4), "0 s"),
         (span(119), "119 s"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import datetime
 import gc
+import socket
 import ssl
 import threading
 import time
@@ -20,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from tests.server.client import wait_until
 from tests.server.conftest import Running, Serve, pair_of
 from webhook.clock import SystemClock
+from webhook.serving.ledger import HANDSHAKES, Handshake
 from webhook.serving.selfsigned import make_self_signed
 from webhook.serving.server import AdmissionServer
 from webhook.serving.tls import CertificateError, Certificates, FileCertificates, HeldCertificates, KeyPair, build_context
@@ -264,6 +267,53 @@ def test_a_client_certificate_of_a_stranger_is_refused(serve: Serve, authority: 
         client.post()
     assert running.application.seen == []
     wait_until(lambda: running.metric("gatehouse_server_handshakes_total", result="certificate") == 1)
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@pytest.mark.parametrize(
+    ("trusts", "called"), [(False, "localhost"), (True, "elsewhere.example")], ids=["unknown_ca", "bad_certificate"]
+)
+def test_a_caller_who_does_not_take_our_certificate_is_counted_as_that(
+    serve: Serve, authority: trustme.CA, version: ssl.TLSVersion, trusts: bool, called: str
+) -> None:
+    running = serve()
+    context = ssl.create_default_context()
+    context.minimum_version = context.maximum_version = version
+    (authority if trusts else trustme.CA()).configure_trust(context)
+
+    with socket.create_connection(running.server.address, timeout=5) as plain, pytest.raises(ssl.SSLCertVerificationError):
+        context.wrap_socket(plain, server_hostname=called)
+
+    wait_until(lambda: running.metric(f"{HANDSHAKES}_total", result=Handshake.CERTIFICATE) == 1)
+    assert running.metric(f"{HANDSHAKES}_total", result=Handshake.ALERT) == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "result"),
+    [
+        *((number, Handshake.CERTIFICATE) for number in (42, 43, 44, 45, 46, 48)),  # bad_certificate to unknown_ca
+        *((number, Handshake.ALERT) for number in (40, 47, 70, 80)),  # handshake_failure, illegal_parameter, and so on
+    ],
+)
+def test_an_alert_is_of_certificates_where_its_number_says_so(serve: Serve, number: int, result: Handshake) -> None:
+    running = serve()
+    fatal = 2
+
+    with socket.create_connection(running.server.address, timeout=5) as plain:
+        plain.sendall(client_hello())
+        assert plain.recv(100_000)
+        plain.sendall(bytes([21, 3, 3, 0, 2, fatal, number]))  # in the clear, as before the keys of TLS 1.2 are in use
+        wait_until(lambda: running.metric(f"{HANDSHAKES}_total", result=result) == 1)
+
+
+def client_hello() -> bytes:
+    """The first flight of a client that speaks TLS 1.2 and no other version."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    outgoing = ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname="localhost").do_handshake()
+    return outgoing.read()
 
 
 def test_a_self_signed_pair_serves_every_local_name(serve: Serve) -> None:

@@ -8,6 +8,9 @@ moment, and a pod shows up in no list before it is stored, up to 34 s after its 
 given is *claimed*, which changes the version that a deletion is guarded by, and is dated, so that nobody releases it within
 the next expiry. Only a claim that this very request made needs no second one.
 
+A POST of which nothing was heard is made again. What exists then is ours only as long as nobody was given it, and was made by
+this call (`_is_ours`): the API server asks twice for one pod, and what one call takes for its own it may withdraw.
+
 Named pods    the key stands for the name, which one pod can bear at a time: their reservation is theirs in whatever phase.
 generateName  the key stands for the request. The API server calls again with the marks of the first call on the pod
               (reinvocation), but marks are also copied with manifests. They are believed only for a fresh reservation of the
@@ -36,6 +39,7 @@ from webhook.addresses.effects import (
     ListAll,
     Outcome,
     Reserve,
+    Unanswered,
     Withdraw,
 )
 from webhook.addresses.exhaustion import exhausted
@@ -80,7 +84,8 @@ def allocate(asked: Asked, marks: Marks, book: Book, wall_s: float) -> Steps:
                     found = _exhausted(asked, book, version)
                     yield from _withdrawn(made, book)
                     return found
-                made.created.append(kept)
+                if not kept.claim:  # else another call of this request may have answered with it: it is not ours to withdraw
+                    made.created.append(kept)
             made.addresses.append(kept.address)
     except GeneratorExit:  # nobody is there any more to do it
         raise
@@ -121,7 +126,7 @@ def _reserved(asked: Asked, book: Book, version: int) -> Generator[Effect, Any, 
             listed = True
             continue
         try:
-            found: ReservationFacts | None = yield Reserve(asked, address)
+            found = yield from _posted(asked, address)
         except BaseException:
             book.refused(address)  # it may exist: whoever has this key finds it, or it expires
             raise
@@ -130,6 +135,31 @@ def _reserved(asked: Asked, book: Book, version: int) -> Generator[Effect, Any, 
         else:
             book.learned(found)
             return found
+
+
+def _posted(asked: Asked, address: Address) -> Generator[Effect, Any, ReservationFacts | None]:
+    """The reservation of *address* that this call made; None when somebody else has it."""
+    answer: ReservationFacts | Unanswered | None = yield Reserve(asked, address)
+    if not isinstance(answer, Unanswered):
+        return answer
+    try:
+        made: ReservationFacts | None = yield Reserve(asked, address, again=True)
+        if made is not None:
+            return made
+        found: ReservationFacts | None = yield Confirm(address)
+    except Exception as second:
+        raise second from answer.failure
+    return found if found is not None and _is_ours(found, asked, answer.holder) else None
+
+
+def _is_ours(found: ReservationFacts, asked: Asked, holder: str) -> bool:
+    """Whether a POST of this call, whose answer was lost, made *found*, and nobody else was given it since.
+
+    The same request may be worked on elsewhere, when the API server asked again: what the other call made, it may withdraw.
+    Within a replica no two calls take the same address.
+    """
+    made = (found.request_uid, found.holder) == (asked.request_uid, holder)
+    return made and _may_have(found, asked.key, asked) and _unclaimed(found, asked)
 
 
 def _withdrawn(made: _Made, book: Book) -> Generator[Effect, Any, None]:

@@ -13,19 +13,25 @@ from webhook.addresses.facts import Asked, ReservationFacts
 
 @attrs.frozen
 class Reserve:
-    """POST the reservation of *address*.
+    """POST the reservation of *address*. *again*: the second time, and on a new connection.
 
-    Sent back: ReservationFacts, or None when it exists already (409 AlreadyExists) and was not `made` by this very effect.
+    Sent back: ReservationFacts; None when there is one already (409 AlreadyExists); Unanswered, but not *again*.
     """
 
     asked: Asked
     address: Address
+    again: bool = False
 
-    def made(self, found: ReservationFacts) -> bool:
-        """Whether *found*, which has the address, is what an attempt made whose answer was lost."""
-        asked = self.asked
-        mine = (found.key, found.request_uid, found.namespace) == (asked.key, asked.request_uid, asked.namespace)
-        return mine and not found.deleting
+
+@attrs.frozen
+class Unanswered:
+    """Nothing was heard of a Reserve, which may have got through, and there is time for another.
+
+    holder: what it wrote as the one who made it. failure: what is known of its fate.
+    """
+
+    holder: str
+    failure: Exception
 
 
 @attrs.frozen

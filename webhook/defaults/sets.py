@@ -16,15 +16,13 @@ import attrs
 from webhook.defaults import values
 from webhook.names import APP_LABEL, DOMAIN, INJECT, PROJECT
 from webhook.objects import selectors
-from webhook.objects.faults import Path
+from webhook.objects.faults import Found, Path
 from webhook.objects.pods import MIRROR_ANNOTATION, Kind
 from webhook.objects.quantity import Amounts, Quantity, field_of
 from webhook.objects.resource_policies import ResourcePolicy
 from webhook.objects.resource_rules import amount_fault
 from webhook.objects.resources import Part, Resources, may_overcommit
 from webhook.objects.selectors import Selector
-
-Faults = Iterator[tuple[Path, str]]  # where, and what is wrong
 
 # The API server reads a meaning into these, and refuses a pod over a wrong one; or they are the kubelet's.
 _READ_BY_KUBERNETES: Final = (
@@ -107,7 +105,7 @@ class PodDefaults:
         return any(one.asks_for_namespace for one in self.sets)
 
 
-def faults(sets: Sequence[DefaultSet]) -> Faults:
+def faults(sets: Sequence[DefaultSet]) -> Found:
     """Everything that is wrong with *sets*. Paths are those of the list in the configuration."""
     labels = frozenset(key for one in sets for key in one.labels)
     annotations = frozenset(key for one in sets for key in one.annotations)
@@ -129,7 +127,7 @@ def faults(sets: Sequence[DefaultSet]) -> Faults:
         yield from _amounts_faults(one, index)
 
 
-def _circles(path: Path, text: str, given: Mapping[str, frozenset[str]]) -> Faults:
+def _circles(path: Path, text: str, given: Mapping[str, frozenset[str]]) -> Found:
     """What *text* asks for that is not there yet when it is filled in, and would be at a second call."""
     if values.fault_of(text) is None:
         for kind, key in values.keys_asked_for(text):
@@ -140,7 +138,7 @@ def _circles(path: Path, text: str, given: Mapping[str, frozenset[str]]) -> Faul
                 )
 
 
-def _entry_faults(path: Path, key: str, text: str, *, is_label: bool) -> Faults:
+def _entry_faults(path: Path, key: str, text: str, *, is_label: bool) -> Found:
     if fault := selectors.key_fault(key if is_label else key.lower()):
         yield path, fault if is_label else fault.replace("label key", "annotation key", 1)
     elif is_reserved(key, text):
@@ -166,7 +164,7 @@ def is_reserved(key: str, value: str) -> bool:
     )
 
 
-def _amounts_faults(one: DefaultSet, index: int) -> Faults:
+def _amounts_faults(one: DefaultSet, index: int) -> Found:
     places: Iterable[tuple[Path, ContainerDefaults]] = (
         (("resources", "app"), one.app),
         (("resources", "init"), one.init),

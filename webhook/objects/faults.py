@@ -8,11 +8,12 @@ Pure.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 QUOTED: Final = 128  # characters of a text in a message
 Path = tuple[str | int, ...]
+Found = Iterator[tuple[Path, str]]  # where in a value, and what is wrong: a clause that goes behind the path and a colon
 
 
 def dotted(path: Path) -> str:

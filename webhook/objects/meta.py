@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from webhook.errors import MalformedObject
+from webhook.objects.dns_names import SUBDOMAIN_LIMIT
 from webhook.objects.faults import json_type
 
 Json = dict[str, Any]
@@ -91,11 +92,13 @@ def labels_of(obj: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def display_name(obj: Mapping[str, Any]) -> str:
-    """The object's name for messages: one that the API server has yet to make up is shown as "web-…"."""
+    """The object's name for messages: one that the API server has yet to make up is shown as "web-…", as is one too long."""
     meta = metadata(obj)
     name = text(meta, "name", "metadata")
     prefix = text(meta, "generateName", "metadata")
-    return name or (f"{prefix}…" if prefix else "(no name)")
+    if len(name) > SUBDOMAIN_LIMIT:
+        return f"{name[:SUBDOMAIN_LIMIT]}…"  # which the API server refuses
+    return name or (f"{prefix[:SUBDOMAIN_LIMIT]}…" if prefix else "(no name)")
 
 
 def is_deleting(obj: Mapping[str, Any]) -> bool:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum, StrEnum
@@ -22,7 +21,7 @@ import attrs
 import msgspec
 
 from webhook.objects import meta, quantity
-from webhook.objects.faults import Path, json_type
+from webhook.objects.faults import Path, json_type, quoted
 
 DATA_FILE: Final = "pod_types.json"
 
@@ -158,7 +157,7 @@ def scalar_fault(value: Any, wanted: Scalar) -> str | None:
             return None
         case Kind.STRING if kind is str:
             if wanted.values and value and value not in wanted.values:
-                return f"must be one of {', '.join(wanted.values)}, not {quote(value)}"
+                return f"must be one of {', '.join(wanted.values)}, not {quoted(value)}"
             return None
         case Kind.BOOLEAN if kind is bool:
             return None
@@ -173,7 +172,7 @@ def scalar_fault(value: Any, wanted: Scalar) -> str | None:
         case Kind.QUANTITY if kind in (str, int, float):
             return quantity_fault(value)
         case Kind.TIME if kind is str:
-            return None if meta.parse_time_s(value) is not None else f"must be an RFC 3339 time, not {quote(value)}"
+            return None if meta.parse_time_s(value) is not None else f"must be an RFC 3339 time, not {quoted(value)}"
     return f"must be {_PHRASES[wanted.kind]}, not {_shown(value)}"
 
 
@@ -185,17 +184,14 @@ def quantity_fault(value: Any) -> str | None:
         return str(error)
     exponent = _EXPONENT.search(str(value))
     if exponent is not None and (len(exponent[1]) > 3 or int(exponent[1]) > _EXPONENT_LIMIT):
-        return f"{quote(str(value))} has an exponent beyond {_EXPONENT_LIMIT}: the API server would write out all of its digits"
+        return (
+            f"{quoted(str(value))} has an exponent beyond {_EXPONENT_LIMIT}: the API server would write out all of its digits"
+        )
     return None
 
 
 _EXPONENT: Final = re.compile(r"[eE][+-]?([0-9]+)")
 _EXPONENT_LIMIT: Final = 30  # no amount is as large, and 1e99999999 stops an API server for minutes
-
-
-def quote(text: str) -> str:
-    """*text* as messages show it: quoted, cut to 80 characters."""
-    return json.dumps(text if len(text) <= 80 else text[:77] + "...", ensure_ascii=False)
 
 
 _PHRASES: Final = {
@@ -255,7 +251,7 @@ def _shown(value: Any) -> str:
     """*value*'s type, with the value where that helps: `the string "80"`."""
     match value:
         case str():
-            return f"the string {quote(value)}"
+            return f"the string {quoted(value)}"
         case bool():
             return "true" if value else "false"
         case int() if value.bit_length() > 128:  # turning an integer of any size into digits takes quadratic time

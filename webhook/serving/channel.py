@@ -14,6 +14,8 @@ import contextlib
 import socket
 import ssl
 
+from webhook.serving.ledger import Handshake
+
 RECEIVE_BYTES = 64 * 1024
 RECORD_BYTES = 16 * 1024  # the plain text of one TLS record at most (RFC 8446 5.1)
 
@@ -87,13 +89,13 @@ class Channel:
         except ssl.SSLWantReadError:
             data = b""
         except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
-            raise ChannelClosed("eof") from None
+            raise ChannelClosed(Handshake.EOF) from None
         except ssl.SSLError:
             raise ChannelClosed("tls") from None
         if self._outgoing.pending:  # a key update or an alert asked for an answer
             self._drain()
         if not data and self._incoming.eof:
-            raise ChannelClosed("eof")
+            raise ChannelClosed(Handshake.EOF)
         return data
 
     def send(self, data: bytes) -> bool:
@@ -157,9 +159,9 @@ class Channel:
         except (BlockingIOError, InterruptedError):
             return b""
         except OSError:
-            raise ChannelClosed("reset") from None
+            raise ChannelClosed(Handshake.RESET) from None
         if not data:
-            raise ChannelClosed("eof")
+            raise ChannelClosed(Handshake.EOF)
         self.bytes_in += len(data)
         return data
 
@@ -170,7 +172,7 @@ class Channel:
         except (BlockingIOError, InterruptedError):
             return False
         except OSError:
-            raise ChannelClosed("reset") from None
+            raise ChannelClosed(Handshake.RESET) from None
         if data:
             self._incoming.write(data)
             self.bytes_in += len(data)
@@ -200,7 +202,7 @@ class Channel:
         except (BlockingIOError, InterruptedError):
             sent = 0
         except OSError:
-            raise ChannelClosed("reset") from None
+            raise ChannelClosed(Handshake.RESET) from None
         self.bytes_out += sent
         if sent == len(data):
             self._unsent = _NOTHING
@@ -210,14 +212,15 @@ class Channel:
 
 
 def _handshake_fault(error: ssl.SSLError) -> str:
-    """A short label of why a handshake failed."""
+    """Why a handshake failed, from what OpenSSL calls it (SSL_R_* of openssl/sslerr.h)."""
     if isinstance(error, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):
-        return "eof"
+        return Handshake.EOF
     reason = (error.reason or "").upper()
     if reason == "HTTP_REQUEST":
-        return "plain-http"
+        return Handshake.PLAIN_HTTP
     if reason in ("UNSUPPORTED_PROTOCOL", "VERSION_TOO_LOW"):
-        return "tls-version"
-    if "CERTIFICATE" in reason or "ALERT" in reason:
-        return "certificate" if "CERTIFICATE" in reason else "alert"
-    return "not-tls"
+        return Handshake.TLS_VERSION
+    # The alerts 42 to 46, 48, 113 and 116 (RFC 8446 6.2): all have the word in their names, but for unknown_ca.
+    if "CERTIFICATE" in reason or "UNKNOWN_CA" in reason:
+        return Handshake.CERTIFICATE
+    return Handshake.ALERT if "ALERT" in reason else Handshake.NOT_TLS

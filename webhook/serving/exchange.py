@@ -19,7 +19,7 @@ from webhook.serving.answers import CONTINUE, PLAIN_HTTP, Answer, AnswerWriter, 
 from webhook.serving.channel import RECEIVE_BYTES, ChannelClosed
 from webhook.serving.connections import NEVER_S, Connection, ConnectionTable, Phase
 from webhook.serving.framing import Request
-from webhook.serving.ledger import Ledger
+from webhook.serving.ledger import Handshake, Ledger
 from webhook.serving.limits import ServerLimits
 from webhook.serving.refusal import Refused
 
@@ -124,7 +124,7 @@ class Exchange:
         if phase is Phase.BODY:
             return self.refuse(connection, Refused(408, "body-timeout", "the body did not arrive in time"))
         if phase is Phase.HANDSHAKE:
-            self._ledger.handshake_failed("timeout", connection.peer_text)
+            self._ledger.handshake_failed(Handshake.TIMEOUT, connection.peer_text)
         elif phase is Phase.FLUSH:
             self._ledger.refused("write-timeout", connection.peer_text)
         elif phase is Phase.IDLE:
@@ -218,7 +218,7 @@ class Exchange:
         """The peer went away, or does not speak our protocol."""
         if connection.phase is Phase.HANDSHAKE:
             self._ledger.handshake_failed(reason, connection.peer_text)
-            if reason == "plain-http":
+            if reason == Handshake.PLAIN_HTTP:
                 connection.channel.send_clear(PLAIN_HTTP)
                 return self._linger(connection)
         elif connection.phase in (Phase.HEAD, Phase.BODY):

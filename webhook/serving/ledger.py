@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from enum import StrEnum
+from typing import Final
 
 from webhook.clock import Clock
 from webhook.logs import get_log
@@ -16,8 +18,24 @@ from webhook.telemetry import Telemetry
 
 LOG_INTERVAL_S = 10.0  # a flood of refusals must not become a flood of lines
 
-SHAKEN = "ok"  # the result of a handshake that succeeded
-PROBES = ("eof", "reset")  # kubelets and load balancers look in like this all day
+HANDSHAKES: Final = "gatehouse_server_handshakes"  # the counter, as it is declared: its samples end in _total
+
+
+class Handshake(StrEnum):
+    """How a TLS handshake ends: the label `result` of HANDSHAKES, a closed set."""
+
+    OK = "ok"
+    EOF = "eof"
+    RESET = "reset"
+    TIMEOUT = "timeout"
+    PLAIN_HTTP = "plain-http"
+    NOT_TLS = "not-tls"
+    TLS_VERSION = "tls-version"
+    CERTIFICATE = "certificate"  # one side does not take the other's: ours that is not trusted, or a caller's
+    ALERT = "alert"  # of any other kind: a scanner gets there with an offer that TLS does not know
+
+
+PROBES: Final = (Handshake.EOF, Handshake.RESET)  # kubelets and load balancers look in like this all day
 
 
 class Ledger:
@@ -29,9 +47,9 @@ class Ledger:
         self._lock = threading.Lock()  # guards _logged
         self._logged: dict[str, tuple[float, int]] = {}  # reason -> when last logged, how often left out since
         self._handshakes = telemetry.counter(
-            "gatehouse_server_handshakes", "TLS handshakes by result: ok, timeout, or why they failed", ["result"]
+            HANDSHAKES, "TLS handshakes by result: ok, timeout, or why they failed", ["result"]
         )
-        self._handshakes_ok = self._handshakes.labels(SHAKEN)
+        self._handshakes_ok = self._handshakes.labels(Handshake.OK)
         self._refused = telemetry.counter(
             "gatehouse_server_refused", "Requests and connections that the server itself turned away", ["reason"]
         )

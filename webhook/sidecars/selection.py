@@ -63,11 +63,19 @@ class Policy:
     on_missing: Missing = Missing.DENY_NAMED
 
 
+class Source(StrEnum):
+    """Who chose the names of the entries that a pod asks for."""
+
+    POD = "pod"  # it names them itself
+    NAMESPACE = "namespace"  # its namespace names them
+    DEFAULT = "default"  # nobody: "true", of the pod or the namespace, stands for `Policy.default`
+
+
 class Asked(msgspec.Struct, frozen=True):
     """What the levels say."""
 
     names: tuple[str, ...]  # of entries; () when nobody asks, or somebody says no
-    named: bool = False  # whether the pod itself names them
+    source: Source | None = None  # who chose the names; None without any
     reason: Reason = Reason.INJECTED  # why names is empty; INJECTED when it is not
     level: str = ""  # who decided: "pod annotation sidecar-injector/inject"
     findings: tuple[Finding, ...] = ()  # values that could not be read
@@ -96,10 +104,10 @@ def asked(wish: Wish, facts: NamespaceFacts | None, policy: Policy) -> Asked:
     for level, pod_says, statements in _levels(wish, facts):
         voice = _heard(level, statements, policy, findings)
         if voice is not None:
-            key, names = voice
+            key, names, is_default = voice
             reason = Reason.INJECTED if names else Reason.OPTED_OUT
-            by_name = pod_says and key == INJECT_ENTRIES and names != policy.default
-            return Asked(names, by_name, reason, f"{level} {key}", tuple(findings))
+            source = Source.DEFAULT if is_default else Source.POD if pod_says else Source.NAMESPACE
+            return Asked(names, source if names else None, reason, f"{level} {key}", tuple(findings))
     return Asked((), reason=Reason.NOT_ASKED, findings=tuple(findings))
 
 
@@ -142,13 +150,13 @@ def _found(wanted: Asked, namespace: str, catalog: Catalog, policy: Policy, *, o
     for name in wanted.names:
         state = catalog.find(name, namespace, policy.home)
         if state is None or state.entry is None:
-            is_default = wanted.names == policy.default
-            lost.append(_lost(name, namespace, catalog, policy, is_broken=state is not None, is_default=is_default))
+            lost.append(_lost(name, namespace, catalog, policy, wanted.source, is_broken=state is not None))
         elif on_host and not state.entry.allow_host_network:
             findings.append(Finding(Reason.HOST_NETWORK, f'entry "{name}" is left out: {_OBSTACLES[Reason.HOST_NETWORK]}'))
         else:
             entries.append(state.entry)
-    refuses = policy.on_missing is Missing.DENY or (policy.on_missing is Missing.DENY_NAMED and wanted.named)
+    is_named = wanted.source is Source.POD
+    refuses = policy.on_missing is Missing.DENY or (policy.on_missing is Missing.DENY_NAMED and is_named)
     if lost and refuses:
         message = "; ".join(finding.message for finding in lost)
         return Selection(wanted, reason=lost[0].reason, message=message, findings=tuple(findings), refusal=lost[0])
@@ -158,7 +166,7 @@ def _found(wanted: Asked, namespace: str, catalog: Catalog, policy: Policy, *, o
     return Selection(wanted, tuple(entries), reason, message, tuple(findings))
 
 
-def _lost(name: str, namespace: str, catalog: Catalog, policy: Policy, *, is_broken: bool, is_default: bool) -> Finding:
+def _lost(name: str, namespace: str, catalog: Catalog, policy: Policy, source: Source | None, *, is_broken: bool) -> Finding:
     if is_broken:
         return Finding(
             Reason.ENTRY_BROKEN,
@@ -169,7 +177,9 @@ def _lost(name: str, namespace: str, catalog: Catalog, policy: Policy, *, is_bro
     known = ", ".join([*names[:SHOWN_NAMES], *(["…"] if len(names) > SHOWN_NAMES else [])]) or "none"
     where = f"namespace {namespace} or {policy.home}" if namespace != policy.home else f"namespace {namespace}"
     entry, step = f'sidecar entry "{name}"', ""
-    if is_default:  # who asked wrote no name: where this one comes from, and what is to be done about it, comes before the list
+    if (
+        source is Source.DEFAULT
+    ):  # who asked wrote no name: where this one comes from, and what is to be done about it, comes before the list
         entry += f", the default ({DEFAULT_SETTING}),"
         step = f": create {_config_map_of(name)}, or change the setting"
     return Finding(Reason.ENTRY_MISSING, f"{entry} is in no ConfigMap of {where}{step} (there: {known})")
@@ -215,9 +225,12 @@ def _levels(wish: Wish, facts: NamespaceFacts) -> Sequence[tuple[str, bool, Sequ
 
 def _heard(
     level: str, statements: Sequence[_Statement], policy: Policy, findings: list[Finding]
-) -> tuple[str, tuple[str, ...]] | None:
-    """The key that decides at this level and the names that it stands for; None when nothing readable stands there."""
-    said: list[tuple[str, tuple[str, ...]]] = []
+) -> tuple[str, tuple[str, ...], bool] | None:
+    """The key that decides at this level, the names that it stands for, and whether those are the default's for a "true".
+
+    None when nothing readable stands there.
+    """
+    said: list[tuple[str, tuple[str, ...], bool]] = []
     for key, value in statements:
         if value is None:
             continue
@@ -225,7 +238,7 @@ def _heard(
         if names is None:
             findings.append(_unreadable(level, key, value))
         else:
-            said.append((key, names))
+            said.append((key, names, value.strip().lower() == TRUE))
     for one in said:
         if not one[1]:
             return one

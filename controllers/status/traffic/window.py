@@ -14,7 +14,7 @@ from typing import Final
 import attrs
 
 from webhook.objects.meta import Json
-from webhook.serving.ledger import PROBES, SHAKEN
+from webhook.serving.ledger import HANDSHAKES, PROBES, Handshake
 from webhook.telemetry import LATENCY_BUCKETS_S, Telemetry
 
 BOUNDS_S: Final = (*LATENCY_BUCKETS_S, math.inf)
@@ -70,9 +70,9 @@ def read(telemetry: Telemetry, services: Mapping[str, str]) -> Mapping[str, Coun
 
 def failed_handshakes(telemetry: Telemetry) -> Mapping[str, int]:
     """TLS handshakes of the admission port that failed, by why; without those who only look whether somebody listens."""
-    samples = telemetry.samples("gatehouse_server_handshakes")
+    samples = telemetry.samples(HANDSHAKES)
     found = {labels["result"]: int(value) for suffix, labels, value in samples if suffix == "_total"}
-    return {why: count for why, count in found.items() if why not in (SHAKEN, *PROBES)}
+    return {why: count for why, count in found.items() if why not in (Handshake.OK, *PROBES)}
 
 
 def handshakes(now: Sample, window: Sample) -> Json:

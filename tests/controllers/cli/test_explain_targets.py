@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,22 @@ def test_a_target_that_can_mean_nothing_is_wrong_use(
     said = capsys.readouterr().err
     assert why in said
     assert "\x1b" not in said
+
+
+@pytest.mark.parametrize("kind", ["pod", "object"])
+def test_names_of_any_length_are_repeated_no_longer_than_a_name_can_be(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, long = tmp_path / "pod.json", "n" * 60_000
+    for metadata in ({"name": "web", "namespace": long}, {"name": long}, {"generateName": long}):
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [{"name": "a", "image": "a"}]}}
+        file.write_text(json.dumps(pod))
+        main(["explain", kind, str(file)])
+
+    said = capsys.readouterr()
+    assert "metadata.namespace: a name has at most 253 characters, and this one has 60000" in said.err
+    assert "n" * 253 + "…" in said.out
+    assert "n" * 254 not in said.out + said.err
 
 
 def test_what_is_there_is_explained_and_what_is_not_is_reported(capsys: pytest.CaptureFixture[str]) -> None:

@@ -146,9 +146,30 @@ def test_the_rest_is_answered_when_one_cannot_be_decided(tmp_path: Path, capsys:
 
     text = capsys.readouterr().out
     assert "not decided (HTTP 400): gatehouse: request.uid: must not be empty" in text
-    assert "not an AdmissionReview: no service takes that resource; --path sends it to one" in text
+    assert "not an AdmissionReview, and no object of Kubernetes" in text
     assert "UPDATE c edge-1: no service takes that resource" in text
     assert "allowed, changed by 1 operation" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"apiVersion": "v1", "kind": "Pod"}, 'not an AdmissionReview but a "Pod": gatehouse explain pod FILE says'),
+        ({"apiVersion": "apps/v1", "kind": "Deployment"}, "gatehouse explain deployment FILE says"),
+        ({"apiVersion": "v1", "kind": "Endpoints"}, "gatehouse explain endpoints FILE says"),
+        ({"apiVersion": "v1", "kind": "Address"}, "gatehouse explain object FILE says"),
+        ({"apiVersion": "a.b/v1", "kind": "Whim"}, "gatehouse explain object FILE says"),
+        ({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}, "not an AdmissionReview: it has no request"),
+        ({"kind": ["Pod"]}, "not an AdmissionReview, and no object of Kubernetes"),
+        (review(resource={"group": "a.b", "resource": "c"}), "no service takes that resource; --path sends it to one"),
+    ],
+)
+def test_what_nobody_takes_says_what_to_do_with_it(
+    value: Any, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["review", written(tmp_path, value)]) == 1
+
+    assert expected in capsys.readouterr().out
 
 
 def test_a_broken_file_is_named_with_its_line_and_the_others_are_answered(

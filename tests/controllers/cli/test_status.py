@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import socket
+import ssl
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,7 +18,8 @@ import trustme
 from controllers.authorization.decision import Outcome, Verdict
 from controllers.authorization.gate import protected
 from controllers.cli.main import main
-from controllers.process.probes import metrics_application
+from controllers.process.probes import Probes, health_application, metrics_application
+from webhook.objects.faults import quoted
 from webhook.serving.server import AdmissionServer
 from webhook.serving.tls import HeldCertificates, KeyPair
 from webhook.telemetry import Telemetry
@@ -45,6 +50,7 @@ def logs_as_they_were() -> Iterator[None]:
         "127.0.0.1:http",
         "127.0.0.1:99999",
         "user@host:8080",
+        "",
         "::1:8080",
         "[::1:8080",
     ],
@@ -52,7 +58,7 @@ def logs_as_they_were() -> Iterator[None]:
 def test_an_address_that_is_no_host_and_port_is_wrong_use(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["status", "--address", address]) == 2
 
-    assert f"--address {address}: expected HOST:PORT" in capsys.readouterr().err
+    assert f"--address {address or quoted('')}: expected HOST:PORT" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", ":1", "localhost:1", "[::1]:1"])
@@ -116,6 +122,23 @@ def protected_page(authority: trustme.CA, token: str) -> Iterator[str]:
         assert server.stop(5.0)
 
 
+@contextmanager
+def handshaking(leaf: trustme.LeafCert) -> Iterator[str]:
+    """host:port of somebody who shows *leaf* to one client, and serves nothing: we do not start with one that has expired."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    leaf.configure_cert(context)
+
+    def shake() -> None:
+        with listening.accept()[0] as peer, suppress(OSError):
+            context.wrap_socket(peer, server_side=True).close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=shake)
+        thread.start()
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
+        thread.join(10)
+
+
 def test_a_page_behind_the_gate_is_read_with_a_token_over_verified_tls(
     authority: trustme.CA, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -137,7 +160,51 @@ def test_another_name_than_the_certificate_s_is_refused(
     with protected_page(authority, "abc") as address:
         assert main(["status", "--address", address, "--ca-file", str(tmp_path / "ca.crt")]) == 1
 
-    assert "certificate verify failed" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said.endswith(": its certificate is not for 127.0.0.1: --server-name NAME says what it is for\n")
+
+
+@pytest.mark.parametrize("command", [["status"], ["explain", "node", "edge-1", "--from-replica"]], ids=["status", "explain"])
+def test_a_certificate_that_cannot_be_trusted_says_what_to_do(
+    command: list[str], authority: trustme.CA, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trustme.CA().cert_pem.write_to_path(tmp_path / "ca.crt")
+    with protected_page(authority, "abc") as address:
+        assert main([*command, "--address", address, "--ca-file", str(tmp_path / "ca.crt")]) == 1
+
+    said = capsys.readouterr().err
+    assert "its certificate is not trusted (" in said
+    assert "--ca-file FILE names its CA" in said
+    assert "port-forward" not in said
+
+
+def test_an_expired_certificate_is_said_to_be_that(
+    authority: trustme.CA, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    authority.cert_pem.write_to_path(tmp_path / "ca.crt")
+    flags = ["--ca-file", str(tmp_path / "ca.crt"), "--server-name", "gatehouse.kube-system.svc"]
+    leaf = authority.issue_cert("gatehouse.kube-system.svc", not_after=datetime.now(UTC) - timedelta(days=1))
+    with handshaking(leaf) as address:
+        assert main(["status", "--address", address, *flags]) == 1
+
+    assert capsys.readouterr().err.endswith("/statusz: its certificate has expired\n")
+
+
+@pytest.mark.parametrize("page", ["metrics", "health"])
+def test_a_port_of_another_kind_says_which_one_is_meant(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    app = health_application(Probes({}, {}, {})) if page == "health" else metrics_application(Telemetry(), dict, lambda: 0.0)
+    server = AdmissionServer(app, bind=("127.0.0.1", 0), certificates=None, telemetry=Telemetry(), threads=1)
+    server.start()
+    try:
+        address = f"127.0.0.1:{server.address[1]}"
+        plain, tls = main(["status", "--address", address]), main(["status", "--address", address, "--tls"])
+    finally:
+        assert server.stop(5.0)
+
+    said = capsys.readouterr().err
+    assert (plain, tls) == (1, 1)
+    assert "this port does not speak TLS: leave out --tls" in said
+    assert ("this is not the metrics port (--metrics-bind-address)" in said) is (page == "health")
 
 
 def test_on_loopback_tls_needs_no_ca(authority: trustme.CA, tmp_path: Path) -> None:

@@ -184,6 +184,13 @@ features: {nodeTaint: {enable: true}}
     ("section", "fault"),
     [
         ("webhook: []", "3:1: webhook: must be an object, not a list"),
+        (
+            "features: {databaseInstance: {}}",
+            "3:12: features.databaseInstance: unknown key here: it is controllers.d",
+        ),
+        ("podIP: {}", "3:1: podIP: unknown key here: it is features.podIP or controllers.podIP"),
+        ("features: {votes: {}}", "3:12: features.votes: unknown key here: it is votes"),
+        ("webhook: {limits: {podIP: 1}}", "3:20: webhook.limits.podIP: unknown key (known: "),
         ("wat: 1", "3:1: wat: unknown key (known: clientConnection, controllers, features, leaderElection, logging, metrics,"),
         ("webhook: {BindAddress: ':1'}", "3:11: webhook.BindAddress: unknown key: did you mean bindAddress?"),
         ("webhook: {bindAddress: '9443'}", "3:11: webhook.bindAddress: '9443' has no port: write \":9443\""),

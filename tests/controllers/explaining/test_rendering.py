@@ -9,7 +9,7 @@ import pytest
 
 from controllers.explaining.asking import QuestionAnswer, RuleAnswer, ServiceAnswer
 from controllers.explaining.differences import ADDED, CHANGED, REMOVED, Change
-from controllers.explaining.rendering import answer_lines, as_json, blocks, change_line, texts
+from controllers.explaining.rendering import answer_lines, as_json, blocks, change_line, page, texts
 
 ENVOY = Change(ADDED, "container", "envoy", "spec.containers[1]")
 PASSED = RuleAnswer("sidecar", "Injected", "envoy came", False, ())
@@ -57,6 +57,11 @@ def test_a_refusal_and_its_warnings_are_told() -> None:
 )
 def test_a_service_that_said_nothing_says_why(service: ServiceAnswer, line: str) -> None:
     assert said(service) == [line]
+
+
+@pytest.mark.parametrize(("length", "shown"), [(4096, "n" * 4096), (4097, "n" * 4096 + "…"), (60_000, "n" * 4096 + "…")])
+def test_a_line_is_no_longer_than_one_reads(length: int, shown: str) -> None:
+    assert page(["a", "n" * length, "b"]) == f"a\n{shown}\nb"
 
 
 def test_a_service_without_a_rule_for_it_says_so() -> None:

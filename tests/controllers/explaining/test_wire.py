@@ -46,7 +46,10 @@ def test_a_name_is_enough_for_what_a_replica_knows() -> None:
 @pytest.mark.parametrize(
     ("sent", "message"),
     [
-        (b"", "the body is no query: "),
+        (b"", "the body is empty: expected a query, such as "),
+        (b" \n", "the body is empty"),
+        (b'{"kind": "node"}', "name: is empty, and kind node is asked about by name or by object"),
+        (body(kind="address", name=""), "name: is empty, and kind address is asked about"),
         (b"[]", "the body is no query: "),
         (b"null", "the body is no query: "),
         (b"{}", "missing required field `kind`"),
@@ -65,6 +68,10 @@ def test_a_name_is_enough_for_what_a_replica_knows() -> None:
         (body(namespace="a" * (SUBDOMAIN_LIMIT + 1)), f"at most {SUBDOMAIN_LIMIT} characters"),
         (body(kind="object"), "object: needed for kind object; by its name a replica knows address and node"),
         (body(object=POD), "object: is no Node"),
+        (
+            body(kind="pod", object={**POD, "metadata": {"namespace": "a" * (SUBDOMAIN_LIMIT + 1)}}),
+            f"metadata.namespace: has at most {SUBDOMAIN_LIMIT} characters",
+        ),
         (body(object={}), "object: is no Node"),
         (body(object={"apiVersion": [], "kind": {}}), "object: is no Node"),
     ],

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
 from controllers.config.document import Configuration, ConfigurationError, parse
-from controllers.plugins.finding import CONTROLLERS, names
+from controllers.plugins.finding import CONTROLLERS, INSTALL, names
 from controllers.plugins.using import OURS
 from tests.controllers.plugins.conftest import Install
 from tests.docs.diagrams import EVERYTHING
@@ -80,7 +81,8 @@ def test_what_is_not_installed_is_said_with_what_is(install: Install) -> None:
 
     (fault,) = faults("  rules: {owm: {}}")
 
-    assert fault.endswith("no installed package has the entry point owm in the group gatehouse.rules: installed are own")
+    assert "no installed package has the entry point owm in the group gatehouse.rules: installed are own; " in fault
+    assert fault.endswith(INSTALL)
 
 
 def test_a_failing_import_names_the_package_the_entry_point_and_the_line(install: Install) -> None:
@@ -126,6 +128,27 @@ def test_an_entry_point_in_two_packages_is_nobodys(install: Install) -> None:
     assert "is in more than one package: own-module, their-module" in fault
 
 
+@pytest.mark.parametrize("file", ["METADATA", "entry_points.txt"])
+def test_a_package_whose_own_words_cannot_be_read_is_named_with_the_file(install: Install, site: Path, file: str) -> None:
+    install(FINE)
+    path = site / "own_module-1.2.dist-info" / file
+    path.write_bytes(path.read_bytes() + b"caf\xff\n")
+
+    (fault,) = faults("  rules: {own: {}}")
+
+    assert "plugins.rules.own: " in fault
+    assert f"{path}: 'utf-8' codec can't decode byte 0xff" in fault
+
+
+def test_what_a_package_does_not_say_of_itself_is_unknown(install: Install, site: Path) -> None:
+    install("plugin = []")
+    (site / "own_module-1.2.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\n")
+
+    (fault,) = faults("  rules: {own: {}}")
+
+    assert "plug-in own (package unknown unknown, entry point own_module:plugin)" in fault
+
+
 def test_names_and_paths_belong_to_one_rule_each(install: Install) -> None:
     install(FINE, name="mutate")
     install(FINE.replace("RulePlugin(", "RulePlugin(path='/validate', "), name="second", module="second_module")
@@ -145,6 +168,7 @@ def test_names_and_paths_belong_to_one_rule_each(install: Install) -> None:
     ("ending", "told"),
     [
         ("plugin = build", "leads to a function, not to a RulePlugin"),
+        ("import enum\nplugin = enum.Enum", "leads to an EnumType, not to a RulePlugin"),
         ("plugin = RulePlugin(settings=dict, build=build, entries=(Entry((PODS,)),))", "dict: settings are an attrs class"),
         ("plugin = RulePlugin(settings=Settings, build=build, entries=())", "has no registration"),
         ("plugin = RulePlugin(settings=Settings, build=build, entries=lambda it: it.no)", "has no attribute 'no'"),

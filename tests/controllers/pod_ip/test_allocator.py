@@ -302,7 +302,7 @@ def test_what_is_reserved_too_late_is_given_back_at_once(office: Office) -> None
 
 
 def test_nothing_is_asked_when_no_time_is_left(office: Office) -> None:
-    with pytest.raises(Unavailable, match="the time of the review is up"):
+    with pytest.raises(Unavailable, match="no time is left to ask"):
         office.allocate(asked(), seconds=0.0)
 
     assert office.api.requests == []

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from controllers.pod_ip.bodies import reservation_body
 from controllers.pod_ip.paths import RESERVATIONS_PATH
 from controllers.testing.answers import Answer, Exchange, cut, hang, status
 from tests.controllers.pod_ip.office import Office
-from tests.webhook.addresses.allocations import DUAL, ONE, THREE, TWO, addresses, asked, asked_by_name, span
+from tests.webhook.addresses.allocations import DUAL, ONE, SIX, THREE, TWO, addresses, asked, asked_by_name, is_free, span
 from webhook.addresses.effects import Allocated, Exhausted
 from webhook.errors import AdmissionError, Unavailable
 
@@ -66,7 +67,38 @@ def test_an_answer_that_was_lost_is_found(office: Office) -> None:
     assert outcome == Allocated("key-1", (ONE,))
     assert [one.method for one in office.api.requests] == ["POST", "POST", "GET"]
     assert len(office.stored()) == 1
-    assert office.posts() == {"failed": 1.0, "created": 1.0}
+    assert office.posts() == {"failed": 1.0, "taken": 1.0}
+
+
+def test_what_another_call_claimed_after_a_lost_answer_is_never_withdrawn(office: Office) -> None:
+    """The API server asks twice for one pod: the first call fails after the second was given what the first had reserved."""
+    other = Office(office.api, office.client)
+
+    def second_call() -> None:
+        facts = other.allocator.reservation(ONE, 1.0)
+        other.book.learned(facts)
+        answers.append(other.allocate(asked_by_name(request_uid="request-2", addresses=DUAL)))
+
+    answers: list[Allocated] = []
+    office.api.next("create", lost(office, second_call))
+
+    outcome = office.allocate(asked_by_name(addresses=DUAL))
+
+    assert answers == [Allocated("key-db-0", (ONE, SIX))]
+    assert isinstance(outcome, Exhausted)
+    assert office.stored()["10.0.0.1"]["status"]["claim"] == "request-2"
+    assert len(office.stored()) == 2
+
+
+def test_what_another_replica_made_for_the_same_request_is_not_ours(office: Office) -> None:
+    def made_elsewhere(exchange: Exchange) -> None:
+        office.api.objects.put(reservation_body(asked(), ONE, "replica-b"))
+        exchange.cut()
+
+    office.api.next("create", made_elsewhere)
+
+    assert isinstance(office.allocate(asked(addresses=DUAL)), Exhausted)
+    assert list(office.stored()) == ["10.0.0.1"]
 
 
 def test_what_was_found_after_a_lost_answer_is_withdrawn_as_what_was_made(office: Office) -> None:
@@ -91,10 +123,32 @@ def test_an_address_that_somebody_took_between_two_attempts_is_theirs(office: Of
     assert office.posts() == {"failed": 1.0, "taken": 1.0}
 
 
+@pytest.mark.parametrize("first", [cut, hang])
+def test_a_withdrawal_is_asked_for_again(office: Office, first: Answer) -> None:
+    office.api.next("create", office.api.ordinary, status(500))
+    office.api.next("delete", first)
+
+    with pytest.raises(Unavailable):
+        office.allocate(asked(addresses=DUAL))
+
+    assert office.stored() == {}
+    assert office.api.count("delete") == 2
+
+
+def test_a_withdrawal_whose_answer_was_lost_is_done(office: Office) -> None:
+    office.api.next("create", office.api.ordinary, status(500))
+    office.api.next("delete", lost(office))
+
+    with pytest.raises(Unavailable):
+        office.allocate(asked(addresses=DUAL))
+
+    assert is_free(office.book, ONE)
+
+
 def test_two_lost_answers_are_given_up_and_expire(office: Office) -> None:
     office.api.next("create", lost(office), lost(office))
 
-    with pytest.raises(Unavailable, match='no address could be reserved for a pod of "shop": POST'):
+    with pytest.raises(Unavailable, match=r'for a pod of "shop": POST .* \(the first attempt: POST .*\)$'):
         office.allocate(asked(addresses=FIRST))
 
     assert office.api.count("create") == 2

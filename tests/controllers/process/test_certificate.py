@@ -114,7 +114,7 @@ def test_a_caller_that_does_not_trust_the_ca_and_one_without_tls_are_in_the_stat
         def failed() -> object:
             return json.loads(served.get("metrics", "/statusz")[1])["certificate"]["handshakes"]["failed"]
 
-        wait_until(lambda: failed() == {"alert": 1, "plain-http": 1}, READY_WITHIN_S)
+        wait_until(lambda: failed() == {"certificate": 1, "plain-http": 1}, READY_WITHIN_S)
 
 
 def test_an_expired_certificate_makes_the_replica_unready(api: FakeApi, tmp_path: Path) -> None:

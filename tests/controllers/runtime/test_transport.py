@@ -301,6 +301,10 @@ def test_a_closed_stream_has_no_more_lines_and_closes_once(pair: tuple[socket.so
 # -- bodies
 
 
+def ignored(_silent_s: float) -> None:
+    """Nobody wants to know."""
+
+
 def always(left_s: float = 5.0) -> Callable[[], float]:
     return lambda: left_s
 
@@ -310,7 +314,7 @@ def test_a_body_is_all_its_pieces(pieces: tuple[bytes, ...]) -> None:
     body = b"".join(pieces)
     response = urllib3.HTTPResponse(body=io.BytesIO(body), preload_content=False)
 
-    assert read_body(response, 400_000, always()) == body
+    assert read_body(response, 400_000, always(), ignored) == body
 
 
 @pytest.mark.parametrize(("limit_bytes", "fits"), [(4, True), (3, False)])
@@ -318,15 +322,15 @@ def test_a_body_beyond_its_limit_is_not_read_on(limit_bytes: int, fits: bool) ->
     response = answer(b"ab", b"cd", b"")
 
     if fits:
-        assert read_body(response, limit_bytes, always()) == b"abcd"
+        assert read_body(response, limit_bytes, always(), ignored) == b"abcd"
     else:
         with pytest.raises(OSError, match=f"the answer exceeds {limit_bytes} bytes"):
-            read_body(response, limit_bytes, always())
+            read_body(response, limit_bytes, always(), ignored)
 
 
 def test_pieces_arrive_until_the_time_is_up() -> None:
     left_s = iter([1.0, 0.5, 0.0])
-    pieces = read_pieces(answer(b"a", b"b", b"c"), 100, lambda: next(left_s))
+    pieces = read_pieces(answer(b"a", b"b", b"c"), 100, lambda: next(left_s), ignored)
 
     assert [next(pieces), next(pieces)] == [b"a", b"b"]
     with pytest.raises(TimeoutError):
@@ -342,8 +346,27 @@ def test_each_read_of_a_body_gets_the_time_that_is_left(pair: tuple[socket.socke
     left_s = iter([3.0, 2.98, 1.0, 0.9])
     seen: list[float | None] = []
 
-    for _ in read_pieces(response, 100, lambda: next(left_s)):
+    for _ in read_pieces(response, 100, lambda: next(left_s), ignored):
         seen.append(pair[0].gettimeout())
 
     assert seen == [3.0, 3.0, 1.0]  # a change of less than 50 ms is not worth a call of the kernel
     assert pair[0].gettimeout() == pytest.approx(0.9)
+
+
+def test_a_read_without_a_byte_tells_how_long_it_waited(pair: tuple[socket.socket, socket.socket]) -> None:
+    class Silent(Pieces):
+        def read(self, *_: object) -> bytes:
+            raise TimeoutError
+
+        read1 = read
+
+    class Connected(urllib3.HTTPResponse):
+        class connection:  # noqa: N801 - urllib3's name for it
+            sock = pair[0]
+
+    told_s: list[float] = []
+
+    with pytest.raises(urllib3.exceptions.ReadTimeoutError):
+        read_body(Connected(body=Silent(), preload_content=False), 100, always(0.7), told_s.append)
+
+    assert told_s == [0.7]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,9 +14,10 @@ import trustme
 
 from controllers.runtime import errors
 from controllers.runtime.again import asked_again
+from controllers.runtime.live import TIMEOUT_S
 from controllers.runtime.rest import Limits, RestClient
 from controllers.runtime.transport import on_new_connections
-from controllers.runtime.trust import WITHDRAWN_EVERY_S, Trust
+from controllers.runtime.trust import SILENCE_S, WITHDRAWN_EVERY_S, Trust
 from controllers.testing import FakeApi, FakeClock
 from controllers.testing.answers import Exchange, hang
 from tests.controllers.runtime.builders import Json, node
@@ -23,7 +25,7 @@ from webhook.clock import Deadline
 from webhook.telemetry import Telemetry
 
 NODES = "/api/v1/nodes"
-PATIENCE_S = 0.2
+PATIENCE_S = SILENCE_S * 1.2
 
 
 class Line:
@@ -159,12 +161,15 @@ def test_new_connections_are_had_for_the_asking(line: Line) -> None:
 def test_a_second_attempt_uses_none_that_was_kept(line: Line) -> None:
     kept = line.keep()
 
-    def attempt(again: bool) -> int:
-        if not again:
-            raise errors.TimedOut("another thread has put a dark one back meanwhile")
+    attempts = iter([errors.TimedOut("another thread has put a dark one back meanwhile"), None])
+
+    def attempt(_left_s: float) -> int:
+        failure = next(attempts)
+        if failure is not None:
+            raise failure
         return line.ask()
 
-    assert asked_again(attempt, Deadline.after(5.0, line.clock)) not in kept
+    assert asked_again(attempt, Deadline.after(5.0, line.clock), most_s=5.0) not in kept
 
 
 # -- what says nothing about the others
@@ -177,6 +182,36 @@ def test_a_new_connection_without_an_answer_is_a_slow_server(line: Line) -> None
         line.meet_silence()
 
     assert {*line.keep(4)} & {*kept} == {kept[0]}, "the last one was given up for the new connection"
+
+
+def test_who_is_in_a_hurry_says_nothing_about_the_connection(line: Line) -> None:
+    kept = line.keep(3)
+    line.api.next("list", hang)
+    with pytest.raises(errors.TimedOut):
+        line.client.get(NODES, timeout_s=SILENCE_S / 5)
+
+    assert {*line.keep(4)} & {*kept} == {*kept[:2]}, "all but the one that gave no answer"
+
+
+@pytest.mark.parametrize("lasts_s", [SILENCE_S / 5, SILENCE_S * 2])
+def test_a_body_that_flows_and_is_too_long_for_its_time_is_no_silence(line: Line, lasts_s: float) -> None:
+    def endless(exchange: Exchange) -> None:
+        exchange.begin()
+        while not read.is_set():
+            exchange.chunk(b'{"kind":')
+
+    read, kept = threading.Event(), line.keep(3)
+    line.api.next("list", endless)
+    line.clock.monotonic_s = time.monotonic  # type: ignore[method-assign]
+    with pytest.raises(errors.TimedOut):
+        line.client.get(NODES, timeout_s=lasts_s)
+    read.set()
+
+    assert {*line.keep(4)} & {*kept} == {*kept[:2]}
+
+
+def test_a_full_live_read_is_long_enough_to_count() -> None:
+    assert SILENCE_S < TIMEOUT_S
 
 
 def test_our_own_rate_limit_is_no_silence(api: FakeApi, tmp_path: Path) -> None:
@@ -208,11 +243,11 @@ def test_a_slow_server_gets_no_more_handshakes_than_one_for_each_connection_in_t
 
 def test_a_watch_that_fell_silent_is_believed_at_once() -> None:
     trust = Trust("cluster:6443", FakeClock())
-    trust.doubt()
+    trust.doubt(SILENCE_S)
     before = trust.era
 
     trust.withdraw()
     after = trust.era
-    trust.doubt()
+    trust.doubt(SILENCE_S)
 
     assert before < after == trust.era

@@ -510,6 +510,14 @@ def test_a_version_that_expired_during_an_outage_leads_to_a_list_soon(error: Api
     assert isinstance(machine.see(Begun()), ListPage)
 
 
+def test_our_own_rate_limit_is_no_outage() -> None:
+    machine = watching()
+    for _ in range(6):
+        machine.sleeps_then(errors.HeldBack("later"))
+
+    assert machine.see(Opened(), Failed(gone())).seconds == 30.0
+
+
 def test_versions_that_always_expire_wait_longer_each_time_though_an_outage_came_first() -> None:
     machine = watching()
     machine.sleeps_then(refused())

@@ -54,7 +54,7 @@ def test_a_page_whose_sections_failed_can_still_be_read() -> None:
     text = describe(page)
 
     assert "NOT READY" in text
-    assert text.count("unknown, KeyError") == 5
+    assert text.count("unknown, KeyError") == 6
 
 
 def test_a_section_that_fails_does_not_take_the_page_with_it() -> None:

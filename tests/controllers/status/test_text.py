@@ -52,13 +52,14 @@ def test_a_quiet_replica_is_well() -> None:
         (changed("certificate", uncovered=["gatehouse.kube-system.svc"]), ["ok", "ok", "ok", "bad"]),
         (changed("certificate", uncovered=[]), ["ok", "ok", "ok", "ok"]),
         (changed("certificate", uncovered=None), ["ok", "ok", "ok", "ok"]),
-        (changed("certificate", handshakes=failed_handshakes(alert=2)), ["ok", "ok", "ok", "attention"]),
+        (changed("certificate", handshakes=failed_handshakes(certificate=2)), ["ok", "ok", "ok", "attention"]),
+        (changed("certificate", handshakes=failed_handshakes(alert=2)), ["ok", "ok", "ok", "ok"]),
         (changed("certificate", handshakes=failed_handshakes(**{"plain-http": 1})), ["ok", "ok", "ok", "ok"]),
         (busy(), ["attention", "ok", "attention", "ok"]),
         (failed(), ["unknown"] * 4),
         ({}, ["unknown"] * 4),
     ],
-    ids=range(21),
+    ids=range(22),
 )
 def test_an_answer_is_as_grave_as_what_it_says(status: Json, expected: list[str]) -> None:
     assert levels(status) == expected
@@ -144,6 +145,37 @@ def test_what_other_packages_brought_is_listed_with_package_and_version() -> Non
 
 def test_without_plug_ins_there_is_no_table_of_them() -> None:
     assert "plug-in" not in describe(quiet())
+
+
+def test_plug_ins_as_the_release_before_told_them_cost_only_their_own_lines() -> None:
+    row = {"kind": "rule", "package": "shop-rules", "version": "1.2.0", "entryPoint": "shop_rules.team:RULE"}
+    without = {key: section for key, section in busy().items() if key != "plugins"}
+
+    lines = describe({**busy(), "plugins": {"team-label": row}}).splitlines()
+
+    (told,) = (line for line in lines if line.startswith("plug-ins: "))
+    assert told.startswith("plug-ins: cannot be read (") and told.endswith(
+        "): is the process of another release? -o json shows it"
+    )
+    assert [line for line in lines if line and line != told] == [line for line in describe(without).splitlines() if line]
+
+
+@pytest.mark.parametrize("junk", [7, -1.5, True, "junk", ["junk"], [7], {"junk": 7}, {"nodes": 7, "entries": {"a": 7}}, [[]]])
+@pytest.mark.parametrize("section", sorted(busy()))
+def test_a_section_of_any_shape_costs_no_line_of_another(section: str, junk: object) -> None:
+    rest = {key: value for key, value in busy().items() if key != section}
+
+    told = describe({**rest, section: junk}).splitlines()
+
+    lost = [line for line in describe(rest).splitlines() if line not in told]
+    assert all("not told" in line for line in lost)  # the section's own first answer: what is missing is another junk
+
+
+def test_a_first_answer_that_cannot_be_made_leaves_the_others() -> None:
+    status = {**quiet(), "certificate": {"expiresInSeconds": "soon"}}
+
+    assert levels(status) == ["ok", "ok", "ok", "unknown"]
+    assert "expires: unknown, cannot be read (TypeError)" in describe(status).splitlines()
 
 
 def test_a_name_that_the_certificate_lacks_is_named() -> None:

@@ -113,9 +113,12 @@ def _item(facts: ReservationFacts) -> Item[ReservationFacts]:
     return Item(facts.address.name, facts.uid, facts.version, facts)
 
 
-def drive(steps: Steps, *answers: Any) -> tuple[Sequence[Effect], Outcome]:
-    """The effects of *steps*, each answered by the next of *answers*: a function of the effect, an exception, or the answer."""
-    effects: list[Effect] = []
+def drive(steps: Steps, *answers: Any, seen: list[Effect] | None = None) -> tuple[Sequence[Effect], Outcome]:
+    """The effects of *steps*, each answered by the next of *answers*: a function of the effect, an exception, or the answer.
+
+    seen: gets the effects too, for steps that raise.
+    """
+    effects: list[Effect] = [] if seen is None else seen
     waiting = list(answers)
     try:
         effect = next(steps)

@@ -16,12 +16,12 @@ from typing import Any, Final
 import attrs
 
 from webhook.objects import dns_names, schema
-from webhook.objects.faults import Path, json_type
+from webhook.objects.faults import Found, Path, json_type, quoted
 from webhook.objects.meta import Json
-from webhook.objects.schema import Text, named, quote
+from webhook.objects.schema import Text, named
 from webhook.sidecars.entries import env_lint, lint, log_reader, metadata_lint, placeholders, volume_lint
 from webhook.sidecars.entries.entry import AppWiring, Conflict, Entry, NativeSidecar, Placement, Repair, Spot, Unfit
-from webhook.sidecars.entries.fragments import LABEL_RULE, Faults, duplicates, mapping, objects, sequence, text
+from webhook.sidecars.entries.fragments import LABEL_RULE, duplicates, mapping, objects, sequence, text
 from webhook.sidecars.entries.placeholders import openness
 
 MAX_CONTAINERS: Final = 32
@@ -121,7 +121,7 @@ def _without_nulls(value: Any, path: Path, nulls: list[Path]) -> Any:
 # -- keys and types --------------------------------------------------------------------------------------------------
 
 
-def _type_faults(given: Json) -> Faults:
+def _type_faults(given: Json) -> Found:
     for key in given:
         if key not in KEYS:
             yield (key,), schema.unknown_field(key, dict.fromkeys(KEYS))
@@ -139,7 +139,7 @@ def _type_faults(given: Json) -> Faults:
         yield from ((("logCollector", *path), message) for path, message in log_reader.faults(given["logCollector"]))
 
 
-def _fit_faults(parent: Json, types: Mapping[str, str], path: Path, open_text: Callable[[str], Text]) -> Faults:
+def _fit_faults(parent: Json, types: Mapping[str, str], path: Path, open_text: Callable[[str], Text]) -> Found:
     for key, code in types.items():
         if key in parent:
             for misfit in schema.check(parent[key], named(code), (*path, key), open_text):
@@ -159,7 +159,7 @@ def _is_null_element(value: Any, path: Path) -> bool:
     return value is None
 
 
-def _app_type_faults(given: Json) -> Faults:
+def _app_type_faults(given: Json) -> Found:
     if "app" not in given:
         return
     app = given["app"]
@@ -175,7 +175,7 @@ def _app_type_faults(given: Json) -> Faults:
     yield from _each(app, "containers", ("app", "containers"), _label_faults)
 
 
-def _position_faults(given: Json) -> Faults:
+def _position_faults(given: Json) -> Found:
     if "position" not in given:
         return
     position = given["position"]
@@ -196,17 +196,17 @@ def _position_faults(given: Json) -> Faults:
             yield from _choice_faults(value, ["First", "Last", "{before: NAME}", "{after: NAME}"], path, selectable=2)
 
 
-def _choice_faults(value: Any, choices: list[str], path: Path, selectable: int | None = None) -> Faults:
+def _choice_faults(value: Any, choices: list[str], path: Path, selectable: int | None = None) -> Found:
     if type(value) is not str or value not in choices[:selectable]:
         yield path, f"must be {', '.join(choices[:-1])} or {choices[-1]}, not {_shown(value)}"
 
 
-def _label_faults(value: Any, path: Path) -> Faults:
+def _label_faults(value: Any, path: Path) -> Found:
     if type(value) is not str or not dns_names.is_dns_label(value):
         yield path, f"{_shown(value)} is not the name of a container: {LABEL_RULE}"
 
 
-def _each(parent: Json, key: str, path: Path, check: Callable[[Any, Path], Faults]) -> Faults:
+def _each(parent: Json, key: str, path: Path, check: Callable[[Any, Path], Found]) -> Found:
     """Every element of the list at *key*, none of them twice."""
     if key not in parent:
         return
@@ -226,13 +226,13 @@ def _each(parent: Json, key: str, path: Path, check: Callable[[Any, Path], Fault
 
 
 def _shown(value: Any) -> str:
-    return quote(value) if type(value) is str else json_type(value)
+    return quoted(value) if type(value) is str else json_type(value)
 
 
 # -- placeholders ----------------------------------------------------------------------------------------------------
 
 
-def _placeholder_faults(given: Json) -> Faults:
+def _placeholder_faults(given: Json) -> Found:
     for key in _FRAGMENTS:
         yield from placeholders.faults(given.get(key), (key,))
     yield from placeholders.faults(given.get("app"), ("app",), in_app=True)
@@ -255,7 +255,7 @@ def _named_things(given: Json) -> Iterator[tuple[Json, Path]]:
 # -- content ---------------------------------------------------------------------------------------------------------
 
 
-def _content_faults(given: Json) -> Faults:
+def _content_faults(given: Json) -> Found:
     for container, path in objects(given, "containers", ()):
         yield from lint.container_faults(container, path)
         yield from lint.plain_container_faults(container, path)
@@ -276,7 +276,7 @@ def _content_faults(given: Json) -> Faults:
     yield from lint.mount_faults(app, ("app",))
 
 
-def _common_faults(given: Json) -> Faults:
+def _common_faults(given: Json) -> Found:
     """What holds between the parts."""
     if not any(given.get(key) for key in (*_FRAGMENTS, "app", "logCollector")):
         yield (), "gives nothing: an entry has containers, initContainers, volumes, app, logCollector, labels, …"
@@ -293,9 +293,9 @@ def _common_faults(given: Json) -> Faults:
     if collector:
         container_name, volume_name = collector
         if container_name in own:
-            yield ("logCollector",), f"its container {quote(container_name)} is there already: give it another name"
+            yield ("logCollector",), f"its container {quoted(container_name)} is there already: give it another name"
         if volume_name in volumes:
-            yield ("logCollector",), f"its volume {quote(volume_name)} is there already: give it another name"
+            yield ("logCollector",), f"its volume {quoted(volume_name)} is there already: give it another name"
         own.add(container_name)
         volumes.add(volume_name)
     yield from _mount_faults(given, volumes)
@@ -303,7 +303,7 @@ def _common_faults(given: Json) -> Faults:
     for key in _CONTAINER_LISTS:
         for anchor, name in mapping(position, key).items():
             if type(name) is str and name in own:
-                yield ("position", key, anchor), f"{quote(name)} is a container of this entry; an anchor is one of the pod's"
+                yield ("position", key, anchor), f"{quoted(name)} is a container of this entry; an anchor is one of the pod's"
 
 
 def _collector_names(given: Json) -> tuple[str, str] | None:
@@ -314,7 +314,7 @@ def _collector_names(given: Json) -> tuple[str, str] | None:
     return made.container["name"], made.volume["name"]
 
 
-def _mount_faults(given: Json, volumes: set[Any]) -> Faults:
+def _mount_faults(given: Json, volumes: set[Any]) -> Found:
     kinds = {volume["name"]: volume for volume, _ in objects(given, "volumes", ()) if type(volume.get("name")) is str}
     holders = [(mapping(given, "app"), ("app",)), *(holder for key in _CONTAINER_LISTS for holder in objects(given, key, ()))]
     for holder, path in holders:
@@ -322,13 +322,13 @@ def _mount_faults(given: Json, volumes: set[Any]) -> Faults:
             for mount, where in objects(holder, key, path):
                 name = text(mount, "name") or ""
                 if name and name not in volumes:
-                    yield (*where, "name"), f"{quote(name)} is not a volume of this entry; what it mounts it has to bring"
+                    yield (*where, "name"), f"{quoted(name)} is not a volume of this entry; what it mounts it has to bring"
                 elif key == "volumeDevices" and name in kinds and not kinds[name].keys() & _BLOCK_SOURCES:
-                    yield (*where, "name"), f"{quote(name)} is no persistentVolumeClaim or ephemeral: only those are devices"
+                    yield (*where, "name"), f"{quoted(name)} is no persistentVolumeClaim or ephemeral: only those are devices"
         for variable, where in objects(holder, "env", path):
             file = mapping(mapping(variable, "valueFrom"), "fileKeyRef").get("volumeName")
             if type(file) is str and (file not in volumes or (file in kinds and "emptyDir" not in kinds[file])):
-                yield (*where, "valueFrom", "fileKeyRef", "volumeName"), f"{quote(file)} is not an emptyDir of this entry"
+                yield (*where, "valueFrom", "fileKeyRef", "volumeName"), f"{quoted(file)} is not an emptyDir of this entry"
 
 
 # -- the value -------------------------------------------------------------------------------------------------------

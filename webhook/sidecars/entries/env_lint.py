@@ -9,11 +9,10 @@ import re
 from typing import Final
 
 from webhook.objects import quantity
-from webhook.objects.faults import Path
+from webhook.objects.faults import Found, Path, quoted
 from webhook.objects.meta import Json
-from webhook.objects.schema import quote
 from webhook.objects.selectors import key_fault
-from webhook.sidecars.entries.fragments import Faults, climbs, excess, name_faults, object_name_faults, objects, one_of, text
+from webhook.sidecars.entries.fragments import climbs, excess, name_faults, object_name_faults, objects, one_of, text
 
 _VARIABLE: Final = re.compile(r"[\x20-<>-~]+")  # printable ASCII but "=": relaxed names, on by default since 1.34
 _DATA_KEY: Final = re.compile(r"(?!\.\.?$)(?!\.\.)[-._a-zA-Z0-9]{1,253}")
@@ -27,15 +26,15 @@ _CPU_DIVISORS: Final = ("1m", "1")
 _BYTE_DIVISORS: Final = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
 
 
-def env_faults(parent: Json, path: Path) -> Faults:
+def env_faults(parent: Json, path: Path) -> Found:
     """What is wrong with `env` and `envFrom` of a container, or of `app`."""
     seen: set[str] = set()
     for variable, where in objects(parent, "env", path):
         name = text(variable, "name")
         if name is not None and not _VARIABLE.fullmatch(name):
-            yield (*where, "name"), f"{quote(name)} is not the name of a variable: printable ASCII characters without '='"
+            yield (*where, "name"), f"{quoted(name)} is not the name of a variable: printable ASCII characters without '='"
         elif name in seen:
-            yield (*where, "name"), f"{quote(name or '')} is there twice"
+            yield (*where, "name"), f"{quoted(name or '')} is there twice"
         seen.add(name or "")
         source = variable.get("valueFrom")
         if type(source) is dict:
@@ -46,13 +45,13 @@ def env_faults(parent: Json, path: Path) -> Faults:
         yield from one_of(source, ("configMapRef", "secretRef"), where, "envFrom")
         prefix = text(source, "prefix")
         if prefix and not _VARIABLE.fullmatch(prefix):
-            yield (*where, "prefix"), f"{quote(prefix)} cannot begin the name of a variable"
+            yield (*where, "prefix"), f"{quoted(prefix)} cannot begin the name of a variable"
         for key in ("configMapRef", "secretRef"):
             if type(source.get(key)) is dict:
                 yield from object_name_faults(source[key], (*where, key))
 
 
-def _value_source_faults(source: Json, path: Path) -> Faults:
+def _value_source_faults(source: Json, path: Path) -> Found:
     keys = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
     yield from one_of(source, keys, path, "valueFrom")
     if type(source.get("fieldRef")) is dict:
@@ -68,12 +67,12 @@ def _value_source_faults(source: Json, path: Path) -> Faults:
         yield from name_faults(file, (*path, "fileKeyRef"), "volumeName")
         variable, place = text(file, "key"), text(file, "path")
         if variable is not None and not _VARIABLE.fullmatch(variable):
-            yield (*path, "fileKeyRef", "key"), f"{quote(variable)} is not the name of a variable"
+            yield (*path, "fileKeyRef", "key"), f"{quoted(variable)} is not the name of a variable"
         if place is not None and (not place or climbs(place)):
-            yield (*path, "fileKeyRef", "path"), f"{quote(place)} is not a path without '..'"
+            yield (*path, "fileKeyRef", "path"), f"{quoted(place)} is not a path without '..'"
 
 
-def field_faults(selector: Json, path: Path, fields: tuple[str, ...], who: str) -> Faults:
+def field_faults(selector: Json, path: Path, fields: tuple[str, ...], who: str) -> Found:
     """What is wrong with a reference to a field of the pod: *who* can have *fields*, and a label or annotation by its key."""
     if selector.get("apiVersion") not in (None, "", "v1"):
         yield (*path, "apiVersion"), "must be v1"
@@ -85,10 +84,10 @@ def field_faults(selector: Json, path: Path, fields: tuple[str, ...], who: str) 
         if fault := key_fault(keyed[2] if keyed[1] == "labels" else keyed[2].lower()):
             yield (*path, "fieldPath"), fault
     elif found not in fields:
-        yield (*path, "fieldPath"), f"{quote(found)} is no field of a pod that {who} can have"
+        yield (*path, "fieldPath"), f"{quoted(found)} is no field of a pod that {who} can have"
 
 
-def resource_field_faults(selector: Json, path: Path, *, in_volume: bool = False) -> Faults:
+def resource_field_faults(selector: Json, path: Path, *, in_volume: bool = False) -> Found:
     """What is wrong with a reference to a container's requests or limits."""
     if in_volume and selector.get("containerName") in (None, ""):
         yield (*path, "containerName"), "is required"
@@ -97,7 +96,7 @@ def resource_field_faults(selector: Json, path: Path, *, in_volume: bool = False
         return
     known = _RESOURCE.fullmatch(resource)
     if known is None:
-        yield (*path, "resource"), f"{quote(resource)} is not limits.X or requests.X of a resource"
+        yield (*path, "resource"), f"{quoted(resource)} is not limits.X or requests.X of a resource"
         return
     divisors = _CPU_DIVISORS if known[1] == "cpu" else _BYTE_DIVISORS
     try:
@@ -108,7 +107,7 @@ def resource_field_faults(selector: Json, path: Path, *, in_volume: bool = False
         yield (*path, "divisor"), f"must be one of {', '.join(divisors)} for {resource}, not {divisor.text}"
 
 
-def data_key_faults(reference: Json, path: Path) -> Faults:
+def data_key_faults(reference: Json, path: Path) -> Found:
     """What is wrong with the `key` of a ConfigMap or Secret."""
     key = text(reference, "key")
     if key == "":
@@ -116,5 +115,5 @@ def data_key_faults(reference: Json, path: Path) -> Faults:
     elif key is not None and not _DATA_KEY.fullmatch(key):
         yield (
             (*path, "key"),
-            f"{quote(key)} is not a key: at most 253 letters, digits, '-', '_' and '.', not '.' or beginning with '..'",
+            f"{quoted(key)} is not a key: at most 253 letters, digits, '-', '_' and '.', not '.' or beginning with '..'",
         )

@@ -7,17 +7,16 @@ What a pod says is text, also where it looks like a placeholder: nothing here is
 
 from __future__ import annotations
 
+from webhook.objects.faults import Found, quoted
 from webhook.objects.meta import Json
-from webhook.objects.schema import quote
 from webhook.objects.selectors import value_fault
 from webhook.sidecars.entries import env_lint, lint, volume_lint
 from webhook.sidecars.entries.entry import AppWiring, Entry
-from webhook.sidecars.entries.fragments import Faults
 from webhook.sidecars.entries.metadata_lint import annotation_fault
 from webhook.sidecars.entries.placeholders import as_literal
 
 
-def entry_faults(made: Entry, before: Entry) -> Faults:
+def entry_faults(made: Entry, before: Entry) -> Found:
     """What is wrong with the parts of *made*, but `app`, that differ from *before*: the same entry as it was read."""
     for key, new, old, faults in (
         ("containers", made.containers, before.containers, lint.container_faults),
@@ -31,7 +30,7 @@ def entry_faults(made: Entry, before: Entry) -> Faults:
                 yield from faults(as_literal(value), (key, index))
     for label, text in made.labels.items():
         if text != before.labels[label] and (fault := value_fault(text)):
-            yield ("labels", label), f"{quote(before.labels[label])}: {fault}"
+            yield ("labels", label), f"{quoted(before.labels[label])}: {fault}"
     own = [container["name"] for container in (*made.containers, *made.init_containers)]
     for name, text in made.annotations.items():
         if text != before.annotations[name] and (fault := annotation_fault(name, text, own)):
@@ -40,7 +39,7 @@ def entry_faults(made: Entry, before: Entry) -> Faults:
         yield from lint.container_faults(as_literal(made.log_collector.container), ("logCollector",))
 
 
-def app_faults(made: AppWiring) -> Faults:
+def app_faults(made: AppWiring) -> Found:
     """What is wrong with *made*, which is to go into a container of the pod."""
     parent: Json = as_literal({"env": list(made.env), "envFrom": list(made.env_from), "volumeMounts": list(made.volume_mounts)})
     yield from env_lint.env_faults(parent, ("app",))

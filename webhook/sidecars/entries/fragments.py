@@ -10,12 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from webhook.objects import dns_names
-from webhook.objects.faults import Path, dotted
+from webhook.objects.faults import Found, Path, dotted, quoted
 from webhook.objects.meta import Json
-from webhook.objects.schema import Text, quote
+from webhook.objects.schema import Text
 from webhook.sidecars.entries.placeholders import openness
-
-Faults = Iterator[tuple[Path, str]]  # where, and what is wrong: a clause that goes behind the path and a colon
 
 LABEL_RULE: Final = "at most 63 lower case letters, digits and '-', with a letter or digit at both ends"
 
@@ -51,27 +49,27 @@ def sequence(parent: Json, key: str) -> Sequence[Any]:
     return value if type(value) is list else ()
 
 
-def name_faults(parent: Json, path: Path, key: str = "name") -> Faults:
+def name_faults(parent: Json, path: Path, key: str = "name") -> Found:
     """What is wrong with a name that has to be a DNS label."""
     found = text(parent, key)
     if found is not None and not dns_names.is_dns_label(found):
-        yield (*path, key), f"{quote(found)} is not a name: {LABEL_RULE}"
+        yield (*path, key), f"{quoted(found)} is not a name: {LABEL_RULE}"
 
 
-def object_name_faults(parent: Json, path: Path, key: str = "name") -> Faults:
+def object_name_faults(parent: Json, path: Path, key: str = "name") -> Found:
     """What is wrong with the name of another object, such as a ConfigMap."""
     found = text(parent, key)
     if parent.get(key) is None or found == "":
         yield (*path, key), "is required"
     elif found is not None and not dns_names.is_dns_subdomain(found):
-        yield (*path, key), f"{quote(found)} is not the name of an object: lower case letters, digits, '-' and '.'"
+        yield (*path, key), f"{quoted(found)} is not the name of an object: lower case letters, digits, '-' and '.'"
 
 
-def control_faults(parent: Json, key: str, path: Path) -> Faults:
+def control_faults(parent: Json, key: str, path: Path) -> Found:
     """What no runtime takes in a path, though the API server does."""
     found = text(parent, key)
     if found and any(ord(character) < 32 or ord(character) == 127 for character in found):
-        yield (*path, key), f"{quote(found)} has a control character"
+        yield (*path, key), f"{quoted(found)} has a control character"
 
 
 def climbs(place: str) -> bool:
@@ -84,7 +82,7 @@ def leaves(place: str) -> bool:
     return place.startswith("/") or climbs(place)
 
 
-def one_of(parent: Json, keys: Sequence[str], path: Path, what: str) -> Faults:
+def one_of(parent: Json, keys: Sequence[str], path: Path, what: str) -> Found:
     """Exactly one of *keys* has to be there."""
     found = [key for key in keys if parent.get(key) is not None]
     if not found:
@@ -99,11 +97,11 @@ def excess(found: Sequence[str]) -> str:
     return f"has {names}; one is allowed"
 
 
-def duplicates(parent: Json, keys: Sequence[str], member: str = "name") -> Faults:
+def duplicates(parent: Json, keys: Sequence[str], member: str = "name") -> Found:
     """Objects in the lists at *keys* that say the same at *member* as one before them."""
     seen: dict[str, Path] = {}
     for key in keys:
         for item, where in objects(parent, key, ()):
             found = text(item, member)
             if found and (first := seen.setdefault(found, where)) != where:
-                yield (*where, member), f"{quote(found)} is there already, at {dotted(first)}"
+                yield (*where, member), f"{quoted(found)} is there already, at {dotted(first)}"

@@ -11,14 +11,12 @@ import re
 from typing import Any, Final
 
 from webhook.objects import quantity
-from webhook.objects.faults import Path
+from webhook.objects.faults import Found, Path, quoted
 from webhook.objects.meta import Json
 from webhook.objects.quantity import Quantity
-from webhook.objects.schema import quote
 from webhook.objects.selectors import key_fault
 from webhook.sidecars.entries.env_lint import env_faults
 from webhook.sidecars.entries.fragments import (
-    Faults,
     climbs,
     control_faults,
     excess,
@@ -41,14 +39,14 @@ _PAGES: Final = "hugepages-"
 _ID_LIMIT: Final = 2**31 - 1
 
 
-def container_faults(container: Json, path: Path) -> Faults:
+def container_faults(container: Json, path: Path) -> Found:
     """What is wrong with a container, whatever list it stands in."""
     yield from name_faults(container, path)
     image = container.get("image")
     if image is None or image == "":
         yield (*path, "image"), "is required"
     elif type(image) is str and image != image.strip():
-        yield (*path, "image"), f"{quote(image)} has blanks at its ends"
+        yield (*path, "image"), f"{quoted(image)} has blanks at its ends"
     yield from env_faults(container, path)
     yield from port_faults(container, path)
     yield from mount_faults(container, path)
@@ -66,14 +64,14 @@ def container_faults(container: Json, path: Path) -> Faults:
     yield from _security_faults(mapping(container, "securityContext"), (*path, "securityContext"))
 
 
-def plain_container_faults(container: Json, path: Path) -> Faults:
+def plain_container_faults(container: Json, path: Path) -> Found:
     """What only `containers` forbids."""
     for key in ("restartPolicy", "restartPolicyRules"):
         if container.get(key) is not None:
             yield (*path, key), "belongs to initContainers; nativeSidecar decides it for containers"
 
 
-def init_container_faults(container: Json, path: Path) -> Faults:
+def init_container_faults(container: Json, path: Path) -> Found:
     """What only `initContainers` forbids: probes and hooks of one that ends before the pod starts."""
     policy = container.get("restartPolicy")
     if policy not in (None, "Always"):
@@ -92,7 +90,7 @@ def init_container_faults(container: Json, path: Path) -> Faults:
 # -- ports -----------------------------------------------------------------------------------------------------------
 
 
-def port_faults(container: Json, path: Path) -> Faults:
+def port_faults(container: Json, path: Path) -> Found:
     """What is wrong with `ports`."""
     names: set[str] = set()
     taken: set[tuple[Any, ...]] = set()
@@ -100,9 +98,9 @@ def port_faults(container: Json, path: Path) -> Faults:
         name = text(port, "name")
         if name:
             if not _PORT_NAME.fullmatch(name):
-                yield (*where, "name"), f"{quote(name)} is not the name of a port: {_PORT_NAME_RULE}"
+                yield (*where, "name"), f"{quoted(name)} is not the name of a port: {_PORT_NAME_RULE}"
             elif name in names:
-                yield (*where, "name"), f"{quote(name)} is there twice"
+                yield (*where, "name"), f"{quoted(name)} is there twice"
             names.add(name)
         for key, lowest in (("containerPort", 1), ("hostPort", 0)):
             value = number(port, key)
@@ -125,20 +123,20 @@ def port_faults(container: Json, path: Path) -> Faults:
 _PORT_NAME_RULE: Final = "at most 15 lower case letters, digits and single '-' inside, among them a letter"
 
 
-def _port_reference_faults(handler: Json, path: Path) -> Faults:
+def _port_reference_faults(handler: Json, path: Path) -> Found:
     """A port by number or by name."""
     value = handler.get("port")
     if type(value) is int and not 1 <= value <= 65535:
         yield (*path, "port"), f"must be from 1 to 65535, not {_digits(value)}"
     name = text(handler, "port")
     if name is not None and not _PORT_NAME.fullmatch(name):
-        yield (*path, "port"), f"{quote(name)} is not the name of a port ({_PORT_NAME_RULE}); a number stands without quotes"
+        yield (*path, "port"), f"{quoted(name)} is not the name of a port ({_PORT_NAME_RULE}); a number stands without quotes"
 
 
 # -- mounts ----------------------------------------------------------------------------------------------------------
 
 
-def mount_faults(parent: Json, path: Path) -> Faults:
+def mount_faults(parent: Json, path: Path) -> Found:
     """What is wrong with `volumeMounts` and `volumeDevices` of a container, or with `volumeMounts` of `app`."""
     seen: set[str] = set()
     privileged = mapping(parent, "securityContext").get("privileged") is True
@@ -149,29 +147,29 @@ def mount_faults(parent: Json, path: Path) -> Faults:
             if place == "":
                 yield (*where, member), "is required"
             elif place is not None and place in seen:
-                yield (*where, member), f"{quote(place)} is there twice"
+                yield (*where, member), f"{quoted(place)} is there twice"
             seen.add(place or "")
             if key == "volumeMounts":
                 yield from _mount_faults(mount, where, privileged)
             elif place and climbs(place):
-                yield (*where, member), f"{quote(place)} is not a path without '..'"
+                yield (*where, member), f"{quoted(place)} is not a path without '..'"
     mounted = {mount.get("name") for mount, _ in objects(parent, "volumeMounts", path) if type(mount.get("name")) is str}
     for device, where in objects(parent, "volumeDevices", path):
         name = text(device, "name")
         if name and name in mounted:
-            yield (*where, "name"), f"{quote(name)} is mounted as well, or there twice: a device is used once in a container"
+            yield (*where, "name"), f"{quoted(name)} is mounted as well, or there twice: a device is used once in a container"
         mounted.add(name)
 
 
-def _mount_faults(mount: Json, path: Path, privileged: bool) -> Faults:
+def _mount_faults(mount: Json, path: Path, privileged: bool) -> Found:
     place = text(mount, "mountPath")
     if place and (not place.startswith("/") or ":" in place or climbs(place)):
         # The API server takes a relative path; what the runtime makes of it differs. Windows' C:\… is not for these pods.
-        yield (*path, "mountPath"), f"{quote(place)} is not an absolute path without ':' and '..'"
+        yield (*path, "mountPath"), f"{quoted(place)} is not an absolute path without ':' and '..'"
     for key in ("subPath", "subPathExpr"):
         inside = text(mount, key)
         if inside and leaves(inside):
-            yield (*path, key), f"{quote(inside)} has to stay inside the volume: a relative path without '..'"
+            yield (*path, key), f"{quoted(inside)} has to stay inside the volume: a relative path without '..'"
     for key in ("mountPath", "subPath", "subPathExpr"):
         yield from control_faults(mount, key, path)
     if mount.get("subPath") and mount.get("subPathExpr"):
@@ -193,17 +191,17 @@ def _mount_faults(mount: Json, path: Path, privileged: bool) -> Faults:
 _BIND_OPTIONS: Final = ("noexec", "nodev", "nosuid")
 
 
-def _choice_faults(parent: Json, key: str, choices: tuple[str, ...], path: Path) -> Faults:
+def _choice_faults(parent: Json, key: str, choices: tuple[str, ...], path: Path) -> Found:
     """Where the API tells "" from absent."""
     found = text(parent, key)
     if found is not None and found not in choices:
-        yield (*path, key), f"must be one of {', '.join(choices)}, not {quote(found)}"
+        yield (*path, key), f"must be one of {', '.join(choices)}, not {quoted(found)}"
 
 
 # -- resources -------------------------------------------------------------------------------------------------------
 
 
-def resource_faults(resources: Json, path: Path) -> Faults:
+def resource_faults(resources: Json, path: Path) -> Found:
     """What is wrong with the `resources` of a container."""
     limits, requests = mapping(resources, "limits"), mapping(resources, "requests")
     for kind, amounts in (("limits", limits), ("requests", requests)):
@@ -213,7 +211,7 @@ def resource_faults(resources: Json, path: Path) -> Faults:
             if fault := _resource_name_fault(name):
                 yield where, fault
             elif amount is not None and amount.nanos < 0:
-                yield where, f"{quote(str(amounts[name]))} is negative"
+                yield where, f"{quoted(str(amounts[name]))} is negative"
             elif amount is not None and name not in _STANDARD:
                 yield from _piece_faults(name, amount, where)
     asked = {*limits, *requests}
@@ -234,7 +232,7 @@ def resource_faults(resources: Json, path: Path) -> Faults:
             yield where, f"{requests[name]} has to be the limit, {limits[name]}: {name} cannot be overcommitted"
 
 
-def _piece_faults(name: str, amount: Quantity, path: Path) -> Faults:
+def _piece_faults(name: str, amount: Quantity, path: Path) -> Found:
     """Devices are whole, and huge pages are whole pages."""
     if not name.startswith(_PAGES):
         if amount.nanos % quantity.NANOS:
@@ -245,7 +243,7 @@ def _piece_faults(name: str, amount: Quantity, path: Path) -> Faults:
     except ValueError:
         page = quantity.ZERO
     if page.nanos <= 0 or page.nanos % quantity.NANOS:
-        yield path, f"{quote(name)} is not hugepages-SIZE, such as hugepages-2Mi"
+        yield path, f"{quoted(name)} is not hugepages-SIZE, such as hugepages-2Mi"
     elif amount.nanos % page.nanos:
         yield path, f"{amount.text} is no multiple of {page.text}"
 
@@ -265,15 +263,15 @@ def _resource_name_fault(name: str) -> str | None:
         return None
     if "/" in name and "kubernetes.io/" not in name and not name.startswith("requests."):
         return key_fault(f"requests.{name}")  # as a quota would call it
-    return f"{quote(name)} is no resource: {', '.join(_STANDARD)}, hugepages-SIZE or DOMAIN/NAME"
+    return f"{quoted(name)} is no resource: {', '.join(_STANDARD)}, hugepages-SIZE or DOMAIN/NAME"
 
 
-def _resize_faults(container: Json, path: Path) -> Faults:
+def _resize_faults(container: Json, path: Path) -> Found:
     seen: set[str] = set()
     for step, where in objects(container, "resizePolicy", path):
         name = text(step, "resourceName")
         if name is not None and (name not in ("cpu", "memory") or name in seen):
-            yield (*where, "resourceName"), f"must be cpu or memory, each once, not {quote(name)}"
+            yield (*where, "resourceName"), f"must be cpu or memory, each once, not {quoted(name)}"
         seen.add(name or "")
         yield from _choice_faults(step, "restartPolicy", ("NotRequired", "RestartContainer"), where)
 
@@ -281,7 +279,7 @@ def _resize_faults(container: Json, path: Path) -> Faults:
 # -- probes, hooks, security -----------------------------------------------------------------------------------------
 
 
-def _probe_faults(probe: Json, kind: str, path: Path) -> Faults:
+def _probe_faults(probe: Json, kind: str, path: Path) -> Found:
     yield from _handler_faults(probe, ("exec", "httpGet", "tcpSocket", "grpc"), path)
     for key in ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"):
         value = number(probe, key)
@@ -296,7 +294,7 @@ def _probe_faults(probe: Json, kind: str, path: Path) -> Faults:
         yield (*path, "terminationGracePeriodSeconds"), f"must be above 0, is {_digits(grace)}"
 
 
-def _handler_faults(handler: Json, kinds: tuple[str, ...], path: Path) -> Faults:
+def _handler_faults(handler: Json, kinds: tuple[str, ...], path: Path) -> Found:
     yield from one_of(handler, kinds, path, str(path[-1]))
     command = handler.get("exec")
     if type(command) is dict and not sequence(command, "command"):
@@ -309,13 +307,13 @@ def _handler_faults(handler: Json, kinds: tuple[str, ...], path: Path) -> Faults
     for header, where in objects(mapping(handler, "httpGet"), "httpHeaders", (*path, "httpGet")):
         name = text(header, "name")
         if name is not None and not _HEADER.fullmatch(name):
-            yield (*where, "name"), f"{quote(name)} is not the name of a header: letters, digits and '-'"
+            yield (*where, "name"), f"{quoted(name)} is not the name of a header: letters, digits and '-'"
     pause = number(mapping(handler, "sleep"), "seconds")
     if pause is not None and pause < 0:
         yield (*path, "sleep", "seconds"), f"must not be negative, is {_digits(pause)}"
 
 
-def _security_faults(security: Json, path: Path) -> Faults:
+def _security_faults(security: Json, path: Path) -> Found:
     for key in ("runAsUser", "runAsGroup"):
         value = number(security, key)
         if value is not None and not 0 <= value <= _ID_LIMIT:
@@ -332,7 +330,7 @@ def _security_faults(security: Json, path: Path) -> Faults:
         if (is_local and not local) or (not is_local and local is not None):
             yield (*path, key), "has a localhostProfile when its type is Localhost, and only then"
         elif type(local) is str and (leaves(local) if key == "seccompProfile" else local != local.strip() or len(local) > 4095):
-            yield (*path, key, "localhostProfile"), f"{quote(local)} is not a profile on the node"
+            yield (*path, key, "localhostProfile"), f"{quoted(local)} is not a profile on the node"
         elif profile.get("type") == "":
             yield (*path, key, "type"), "is required"
     yield from _choice_faults(security, "procMount", ("Default", "Unmasked"), path)

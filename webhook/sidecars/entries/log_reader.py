@@ -15,12 +15,12 @@ import re
 from typing import Any, Final
 
 from webhook.objects import meta, pods, schema
-from webhook.objects.faults import Path
+from webhook.objects.faults import Found, Path, quoted
 from webhook.objects.meta import Json
-from webhook.objects.schema import Struct, quote
+from webhook.objects.schema import Struct
 from webhook.sidecars.entries import lint, volume_lint
 from webhook.sidecars.entries.entry import LogCollector
-from webhook.sidecars.entries.fragments import Faults, mapping, name_faults, text
+from webhook.sidecars.entries.fragments import mapping, name_faults, text
 from webhook.sidecars.entries.placeholders import faults as placeholder_faults
 from webhook.sidecars.entries.placeholders import has_placeholders, openness
 
@@ -51,7 +51,7 @@ _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f$\\]")
 _PATTERN: Final = re.compile(r"[*?\[]")
 
 
-def faults(value: Any) -> Faults:
+def faults(value: Any) -> Found:
     """What is wrong with *value* as `logCollector`: a path, or an object with one. Takes any JSON; paths are within *value*."""
     if type(value) is str:
         yield from _path_faults(value, ())
@@ -74,7 +74,7 @@ def faults(value: Any) -> Faults:
     yield from name_faults(value, ())
     name = text(value, "name")
     if name is not None and NAME_LIMIT < len(name) <= 63:
-        yield ("name",), f"{quote(name)} has more than {NAME_LIMIT} characters: the volume is called NAME-logs"
+        yield ("name",), f"{quoted(name)} has more than {NAME_LIMIT} characters: the volume is called NAME-logs"
     yield from lint.resource_faults(mapping(value, "resources"), ("resources",))
 
 
@@ -127,21 +127,21 @@ def as_user_of(container: Json, app: Json, pod: Json) -> Json:
     return {**container, "securityContext": {**security, "runAsUser": user}}
 
 
-def _path_faults(value: str, path: Path) -> Faults:
+def _path_faults(value: str, path: Path) -> Found:
     folder, _, files = value.rpartition("/")
     if has_placeholders(value):
         yield path, "cannot hold placeholders"
     elif not value.startswith("/") or not files:
-        yield path, f"{quote(value)} is not an absolute path that ends in a file or a pattern, such as /var/log/app/*.log"
+        yield path, f"{quoted(value)} is not an absolute path that ends in a file or a pattern, such as /var/log/app/*.log"
     elif not folder:
-        yield path, f"{quote(value)}: files at the root cannot be shared; they need a folder"
+        yield path, f"{quoted(value)}: files at the root cannot be shared; they need a folder"
     elif any(part in ("", ".", "..") for part in value[1:].split("/")):
-        yield path, f"{quote(value)} has an empty part, or one that is '.' or '..'"
+        yield path, f"{quoted(value)} has an empty part, or one that is '.' or '..'"
     elif _PATTERN.search(folder):
-        yield path, f"{quote(value)}: only the last part may be a pattern"
+        yield path, f"{quoted(value)}: only the last part may be a pattern"
     elif ":" in folder or _UNSAFE.search(value):
-        yield path, f"{quote(value)} has a control character, '$' or '\\', or ':' in its folder"
+        yield path, f"{quoted(value)} has a control character, '$' or '\\', or ':' in its folder"
     elif folder in _VITAL:
-        yield path, f"{quote(value)}: the container runs from {folder}; the files need a folder of their own"
+        yield path, f"{quoted(value)}: the container runs from {folder}; the files need a folder of their own"
     elif len(value) > PATH_LIMIT:
         yield path, f"has more than {PATH_LIMIT} characters"

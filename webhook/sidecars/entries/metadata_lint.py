@@ -10,11 +10,10 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from webhook.names import DOMAIN, INJECT, INJECT_ENTRIES, INJECTED
-from webhook.objects.faults import Path
+from webhook.objects.faults import Found, Path, quoted
 from webhook.objects.meta import Json
-from webhook.objects.schema import quote
 from webhook.objects.selectors import key_fault, value_fault
-from webhook.sidecars.entries.fragments import Faults, leaves, text
+from webhook.sidecars.entries.fragments import leaves, text
 
 _NOT_FOR_ENTRIES: Final = {
     "kubernetes.io/config.mirror": "is the kubelet's: it marks the copy of a static pod",
@@ -26,7 +25,7 @@ _SECCOMP: Final = ("seccomp.security.alpha.kubernetes.io/pod", "container.seccom
 _INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,9}", re.ASCII)
 
 
-def metadata_faults(key: str, values: Json, containers: Collection[Any] = ()) -> Faults:
+def metadata_faults(key: str, values: Json, containers: Collection[Any] = ()) -> Found:
     """What is wrong with the `labels` or `annotations` of an entry with *containers* of these names."""
     for name, value in values.items():
         path: Path = (key, name)
@@ -47,16 +46,16 @@ def annotation_fault(name: str, value: str | None, containers: Collection[Any]) 
     if name in _NOT_FOR_ENTRIES:
         return _NOT_FOR_ENTRIES[name]
     if name.startswith(_APP_ARMOR) and name.removeprefix(_APP_ARMOR) not in containers:
-        return f"names container {quote(name.removeprefix(_APP_ARMOR))}, which the entry does not bring"
+        return f"names container {quoted(name.removeprefix(_APP_ARMOR))}, which the entry does not bring"
     if value is None:
         return None
     if name == _DELETION_COST and not (_INTEGER.fullmatch(value) and -(2**31) <= int(value) < 2**31):
-        return f"must be an integer of 32 bits, not {quote(value)}"
+        return f"must be an integer of 32 bits, not {quoted(value)}"
     if name.startswith(_APP_ARMOR) and not (value in ("", "runtime/default", "unconfined") or value.startswith("localhost/")):
-        return f"must be runtime/default, unconfined or localhost/NAME, not {quote(value)}"
+        return f"must be runtime/default, unconfined or localhost/NAME, not {quoted(value)}"
     if name == _SECCOMP[0] or name.startswith(_SECCOMP[1]):
         local = value.removeprefix("localhost/")
         is_known = value in ("runtime/default", "docker/default", "unconfined")
         if not is_known and (local == value or leaves(local)):
-            return f"must be runtime/default, unconfined or localhost/PATH, not {quote(value)}"
+            return f"must be runtime/default, unconfined or localhost/PATH, not {quoted(value)}"
     return None

@@ -306,7 +306,7 @@ def _look_up(asked: Placeholder, scope: Scope) -> tuple[str | None, str]:
 
 def _value(asked: Placeholder, scope: Scope) -> str | None:
     """The value, None when it is absent."""
-    pod, app = scope.pod, scope.app or {}
+    pod = scope.pod
     match asked.path:
         case "pod.name":
             return _pod_name(pod)
@@ -325,14 +325,21 @@ def _value(asked: Placeholder, scope: Scope) -> str | None:
         case "namespace.annotations":
             return _facts_of(scope).annotations.get(asked.key)
         case "app.name":
-            return meta.text(app, "name", "spec.containers[]") or None
+            return _text_of_app(scope, "name") or None
         case "app.image":
-            return meta.text(app, "image", "spec.containers[]") or None
+            return _text_of_app(scope, "image") or None
         case "app.image.name":
-            return image_name(meta.text(app, "image", "spec.containers[]"))
+            return image_name(_text_of_app(scope, "image"))
         case "app.image.tag":
-            return image_tag(meta.text(app, "image", "spec.containers[]"))
+            return image_tag(_text_of_app(scope, "image"))
     return meta.format_time(scope.now_s)
+
+
+def _text_of_app(scope: Scope, key: str) -> str:
+    """The string at *key* of the container. Raises MalformedObject, which says where the container stands in the pod."""
+    app = scope.app or {}
+    found = (one for one in pods.containers(scope.pod) if one.json is app or one.json == app)
+    return meta.text(app, key, next((one.path for one in found), "spec.containers[]"))
 
 
 def _facts_of(scope: Scope) -> NamespaceFacts:

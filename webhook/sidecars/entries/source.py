@@ -16,8 +16,7 @@ from typing import Final
 from webhook.names import ARTICLE_CONFIG_MAP, ARTICLE_KEY, SIDECARS_LABEL
 from webhook.objects import dns_names
 from webhook.objects.documents import read_documents
-from webhook.objects.faults import Path, dotted
-from webhook.objects.schema import quote
+from webhook.objects.faults import Path, dotted, quoted
 from webhook.objects.sources import DocumentError, TooLarge
 from webhook.sidecars.entries.catalog import NO_NAMES, EntryFault, Reading
 from webhook.sidecars.entries.entry import Entry
@@ -53,10 +52,10 @@ def read(
             )
             break
         if entry in NO_NAMES:
-            message = f"{quote(entry)} cannot name an entry: where pods ask for entries it means yes or no"
+            message = f"{quoted(entry)} cannot name an entry: where pods ask for entries it means yes or no"
             faults.append(EntryFault(entry, key, 1, 1, "", message))
         elif not dns_names.is_dns_label(entry):
-            message = f"the key {quote(key)} is not the name of an entry: {LABEL_RULE} (an ending .yaml or .yml is left out)"
+            message = f"the key {quoted(key)} is not the name of an entry: {LABEL_RULE} (an ending .yaml or .yml is left out)"
             faults.append(EntryFault(entry, key, 1, 1, "", message))
         elif key not in data:
             faults.append(EntryFault(entry, key, 1, 1, "", f"ConfigMap {name} has no key {key}"))

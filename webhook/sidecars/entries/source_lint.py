@@ -13,11 +13,10 @@ from typing import Final
 
 from webhook.objects import quantity
 from webhook.objects.dns_names import is_dns_subdomain
-from webhook.objects.faults import Path
+from webhook.objects.faults import Found, Path, quoted
 from webhook.objects.meta import Json
-from webhook.objects.schema import quote
 from webhook.objects.selectors import key_fault, value_fault
-from webhook.sidecars.entries.fragments import Faults, leaves, mapping, number, object_name_faults, one_of, sequence, text
+from webhook.sidecars.entries.fragments import leaves, mapping, number, object_name_faults, one_of, sequence, text
 
 # Members that may be "" to the schema, and not to the API server.
 _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -52,7 +51,7 @@ _INITIATOR: Final = re.compile(
 _MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 
 
-def source_faults(kind: str, source: Json, path: Path) -> Faults:
+def source_faults(kind: str, source: Json, path: Path) -> Found:
     """What is wrong with the volume source *kind*."""
     for member in _REQUIRED.get(kind, ()):
         if source.get(member) in (None, "", []):
@@ -68,7 +67,7 @@ def source_faults(kind: str, source: Json, path: Path) -> Faults:
         case "nfs":
             place = text(source, "path")
             if place and not place.startswith("/"):
-                yield (*path, "path"), f"{quote(place)} is not an absolute path"
+                yield (*path, "path"), f"{quoted(place)} is not an absolute path"
         case "iscsi":
             yield from _iscsi_faults(source, path)
         case "fc":
@@ -83,25 +82,28 @@ def source_faults(kind: str, source: Json, path: Path) -> Faults:
         case "csi" | "flexVolume":
             driver = text(source, "driver")
             if kind == "csi" and driver and (len(driver) > 63 or not is_dns_subdomain(driver.lower())):
-                yield (*path, "driver"), f"{quote(driver)} is not the name of a driver: at most 63 letters, digits, '-' and '.'"
+                yield (
+                    (*path, "driver"),
+                    f"{quoted(driver)} is not the name of a driver: at most 63 letters, digits, '-' and '.'",
+                )
         case "gitRepo":
             folder = text(source, "directory")
             if folder and leaves(folder):
-                yield (*path, "directory"), f"{quote(folder)} has to stay inside the volume"
+                yield (*path, "directory"), f"{quoted(folder)} has to stay inside the volume"
         case "ephemeral":
             yield from _claim_faults(source, path)
 
 
-def _iscsi_faults(source: Json, path: Path) -> Faults:
+def _iscsi_faults(source: Json, path: Path) -> Found:
     for key in ("iqn", "initiatorName"):
         found = text(source, key)
         if found is not None and (found or key == "initiatorName") and not _INITIATOR.fullmatch(found):
-            yield (*path, key), f"{quote(found)} does not name an initiator: iqn.YYYY-MM.…, eui.… or naa.…"
+            yield (*path, key), f"{quoted(found)} does not name an initiator: iqn.YYYY-MM.…, eui.… or naa.…"
     if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and source.get("secretRef") is None:
         yield (*path, "secretRef"), "is required"
 
 
-def _claim_faults(source: Json, path: Path) -> Faults:
+def _claim_faults(source: Json, path: Path) -> Found:
     template = source.get("volumeClaimTemplate")
     if type(template) is not dict:
         yield (*path, "volumeClaimTemplate"), "is required"
@@ -123,7 +125,7 @@ def _claim_faults(source: Json, path: Path) -> Faults:
     for key in ("storageClassName", "volumeAttributesClassName"):
         name = text(spec, key)
         if name and not is_dns_subdomain(name):
-            yield (*where, key), f"{quote(name)} is not the name of a class"
+            yield (*where, key), f"{quoted(name)} is not the name of a class"
     metadata = mapping(template, "metadata")
     for key in ("labels", "annotations"):
         for name, value in mapping(metadata, key).items():

@@ -11,13 +11,12 @@ from typing import Final
 
 from webhook.objects import quantity, schema
 from webhook.objects.dns_names import is_dns_subdomain
-from webhook.objects.faults import Path
+from webhook.objects.faults import Found, Path, quoted
 from webhook.objects.meta import Json
-from webhook.objects.schema import Struct, quote
+from webhook.objects.schema import Struct
 from webhook.objects.selectors import key_fault
 from webhook.sidecars.entries.env_lint import field_faults, resource_field_faults
 from webhook.sidecars.entries.fragments import (
-    Faults,
     climbs,
     control_faults,
     leaves,
@@ -34,7 +33,7 @@ from webhook.sidecars.entries.source_lint import source_faults
 _MODE_LIMIT: Final = 0o777
 
 
-def volume_faults(volume: Json, path: Path) -> Faults:
+def volume_faults(volume: Json, path: Path) -> Found:
     """What is wrong with a volume."""
     yield from name_faults(volume, path)
     sources = [key for key in _source_keys() if volume.get(key) is not None]
@@ -54,14 +53,14 @@ def _source_keys() -> list[str]:
     return [key for key in volume.fields if key != "name"]
 
 
-def _source_faults(key: str, source: Json, path: Path) -> Faults:
+def _source_faults(key: str, source: Json, path: Path) -> Found:
     match key:
         case "emptyDir":
             yield from _empty_dir_faults(source, path)
         case "hostPath":
             place = text(source, "path")
             if place is not None and (not place or climbs(place)):
-                yield (*path, "path"), f"{quote(place)} is not a path without '..'"
+                yield (*path, "path"), f"{quoted(place)} is not a path without '..'"
             yield from control_faults(source, "path", path)
         case "configMap":
             yield from _file_source_faults(source, "name", path)
@@ -82,7 +81,7 @@ def _source_faults(key: str, source: Json, path: Path) -> Faults:
 _PROJECTIONS: Final = ("configMap", "secret", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
 
 
-def _projection_faults(part: Json, path: Path) -> Faults:
+def _projection_faults(part: Json, path: Path) -> Found:
     yield from one_of(part, _PROJECTIONS, path, "a projection")
     for key in ("configMap", "secret"):
         if type(part.get(key)) is dict:
@@ -105,13 +104,13 @@ def _projection_faults(part: Json, path: Path) -> Faults:
         yield (*path, "serviceAccountToken", "expirationSeconds"), f"must be from 600 to {2**32}"
 
 
-def _certificate_faults(source: Json, path: Path) -> Faults:
+def _certificate_faults(source: Json, path: Path) -> Found:
     kind = text(source, "keyType")
     if kind is not None and kind not in _KEY_TYPES:
-        yield (*path, "keyType"), f"must be one of {', '.join(_KEY_TYPES)}, not {quote(kind)}"
+        yield (*path, "keyType"), f"must be one of {', '.join(_KEY_TYPES)}, not {quoted(kind)}"
     signer = text(source, "signerName")
     if signer is not None and (key_fault(signer) or "/" not in signer):
-        yield (*path, "signerName"), f"{quote(signer)} is not DOMAIN/NAME"
+        yield (*path, "signerName"), f"{quoted(signer)} is not DOMAIN/NAME"
     if not any(source.get(key) for key in _CERTIFICATE_PATHS):
         yield path, f"needs one of {', '.join(_CERTIFICATE_PATHS)}"
     for key in _CERTIFICATE_PATHS:
@@ -127,7 +126,7 @@ _KEY_TYPES: Final = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521"
 _CERTIFICATE_PATHS: Final = ("credentialBundlePath", "keyPath", "certificateChainPath")
 
 
-def _downward_faults(source: Json, path: Path) -> Faults:
+def _downward_faults(source: Json, path: Path) -> Found:
     for item, where in objects(source, "items", path):
         yield from one_of(item, ("fieldRef", "resourceFieldRef"), where, "a file")
         if type(item.get("fieldRef")) is dict:
@@ -139,7 +138,7 @@ def _downward_faults(source: Json, path: Path) -> Faults:
 _OF_VOLUMES: Final = ("metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid")
 
 
-def _twice_faults(source: Json, path: Path) -> Faults:
+def _twice_faults(source: Json, path: Path) -> Found:
     """Files of a projected volume that two of its sources make."""
     seen: set[str] = set()
     for part, where in objects(source, "sources", path):
@@ -154,14 +153,14 @@ def _twice_faults(source: Json, path: Path) -> Faults:
         for item, place, key in places:
             found = text(item, key)
             if found and found in seen:
-                yield (*place, key), f"{quote(found)} is there already"
+                yield (*place, key), f"{quoted(found)} is there already"
             seen.add(found or "")
 
 
-def _empty_dir_faults(source: Json, path: Path) -> Faults:
+def _empty_dir_faults(source: Json, path: Path) -> Found:
     medium = text(source, "medium")
     if medium and medium not in ("Memory", "HugePages") and not medium.startswith("HugePages-"):
-        yield (*path, "medium"), f"must be Memory or HugePages, not {quote(medium)}"
+        yield (*path, "medium"), f"must be Memory or HugePages, not {quoted(medium)}"
     limit = text(source, "sizeLimit")
     if limit is not None:
         yield from size_faults(limit, (*path, "sizeLimit"))
@@ -170,24 +169,24 @@ def _empty_dir_faults(source: Json, path: Path) -> Faults:
         yield (*path, "mode"), f"must be from 0 to 01777 (1023), not {mode}"
 
 
-def size_faults(value: str, path: Path) -> Faults:
+def size_faults(value: str, path: Path) -> Found:
     """A size that is less than nothing; that it is a quantity at all is the schema's business."""
     try:
         amount = quantity.read(value)
     except ValueError:
         return
     if amount.nanos < 0:
-        yield path, f"{quote(value)} is negative"
+        yield path, f"{quoted(value)} is negative"
 
 
-def _file_source_faults(source: Json, name: str, path: Path) -> Faults:
+def _file_source_faults(source: Json, name: str, path: Path) -> Found:
     """A source that makes files of keys."""
     if source.get(name) in (None, ""):
         yield (*path, name), "is required"
     yield from _items_faults(source, path)
 
 
-def _items_faults(source: Json, path: Path) -> Faults:
+def _items_faults(source: Json, path: Path) -> Found:
     yield from _mode_faults(source, path)
     yield from _user_faults(source, path)
     for item, where in objects(source, "items", path):
@@ -198,35 +197,35 @@ def _items_faults(source: Json, path: Path) -> Faults:
             yield (*where, "key"), "is required"
 
 
-def _inside_faults(item: Json, key: str, path: Path) -> Faults:
+def _inside_faults(item: Json, key: str, path: Path) -> Found:
     place = text(item, key)
     if place is not None and (not place or leaves(place) or place.startswith("..")):
-        yield (*path, key), f"{quote(place)} has to stay inside the volume: a relative path without '..'"
+        yield (*path, key), f"{quoted(place)} has to stay inside the volume: a relative path without '..'"
     yield from control_faults(item, key, path)
 
 
-def _user_faults(source: Json, path: Path) -> Faults:
+def _user_faults(source: Json, path: Path) -> Found:
     for key in ("user", "defaultUser"):
         value = number(source, key)
         if value is not None and not 0 <= value <= 2**31 - 1:
             yield (*path, key), f"must be from 0 to {2**31 - 1}"
 
 
-def _mode_faults(source: Json, path: Path) -> Faults:
+def _mode_faults(source: Json, path: Path) -> Found:
     for key in ("mode", "defaultMode"):
         value = number(source, key)
         if value is not None and not 0 <= value <= _MODE_LIMIT:
             yield (*path, key), f"must be from 0 to 0777 (511), not {value}"
 
 
-def host_alias_faults(alias: Json, path: Path) -> Faults:
+def host_alias_faults(alias: Json, path: Path) -> Found:
     """What is wrong with a host alias."""
     address = text(alias, "ip")
     if address is not None and not _is_address(address):
-        yield (*path, "ip"), f"{quote(address)} is not an IP address"
+        yield (*path, "ip"), f"{quoted(address)} is not an IP address"
     for index, name in enumerate(alias.get("hostnames") or () if type(alias.get("hostnames")) is list else ()):
         if text({"name": name}, "name") is not None and not is_dns_subdomain(name):
-            yield (*path, "hostnames", index), f"{quote(name)} is not a host name in lower case"
+            yield (*path, "hostnames", index), f"{quoted(name)} is not a host name in lower case"
 
 
 def _is_address(value: str) -> bool:
@@ -238,6 +237,6 @@ def _is_address(value: str) -> bool:
     return "%" not in value and (address.version == 4 or address.ipv4_mapped is None)
 
 
-def secret_faults(reference: Json, path: Path) -> Faults:
+def secret_faults(reference: Json, path: Path) -> Found:
     """What is wrong with a pull secret."""
     yield from object_name_faults(reference, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import attrs
@@ -239,6 +240,16 @@ def test_a_pod_without_a_service_account_gets_the_default_one_and_its_name_wins_
 def test_a_pod_with_labels_of_a_wrong_type_is_the_callers_fault() -> None:
     with pytest.raises(MalformedObject):
         substitute("${pod.labels['app']}", named("string"), Scope({"metadata": {"labels": {"app": 1}}}, "shop", None, 0.0))
+
+
+@pytest.mark.parametrize("text", ["${app.image}", "${app.image.name}", "${app.image.tag}"])
+@pytest.mark.parametrize("kind", ["containers", "initContainers"])
+def test_a_container_with_a_field_of_a_wrong_type_is_named_by_its_place(text: str, kind: str) -> None:
+    app = {"name": "b", "image": True}
+    scope = Scope({"spec": {kind: [{"name": "a", "image": "a"}, app]}}, "shop", None, 0.0, app)
+
+    with pytest.raises(MalformedObject, match=re.escape(f"spec.{kind}[1].image: expected a string, found a boolean")):
+        substitute(text, named("string"), scope)
 
 
 @pytest.mark.parametrize(

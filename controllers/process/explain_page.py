@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from controllers.explaining.page import ExplainPage
 
 
-def explained(gate: Gate, facts: ClusterFacts, clock: Clock, leading: Callable[[], Leading | None]) -> LatePage:
+def explain_page(gate: Gate, facts: ClusterFacts, clock: Clock, leading: Callable[[], Leading | None]) -> LatePage:
     """The page, which is made once somebody asks. leading: what this process leads; None where nobody can."""
 
     def make() -> ExplainPage:

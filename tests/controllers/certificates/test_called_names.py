@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from controllers.certificates.names import called_name, uncovered
+from controllers.certificates.called_names import called_name, uncovered
 
 SERVICE = "gatehouse.kube-system.svc"
 
