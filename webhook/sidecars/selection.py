@@ -177,9 +177,8 @@ def _lost(name: str, namespace: str, catalog: Catalog, policy: Policy, source: S
     known = ", ".join([*names[:SHOWN_NAMES], *(["…"] if len(names) > SHOWN_NAMES else [])]) or "none"
     where = f"namespace {namespace} or {policy.home}" if namespace != policy.home else f"namespace {namespace}"
     entry, step = f'sidecar entry "{name}"', ""
-    if (
-        source is Source.DEFAULT
-    ):  # who asked wrote no name: where this one comes from, and what is to be done about it, comes before the list
+    # Who asked for the default wrote no name: where this one comes from, and what to do about it, comes before the list.
+    if source is Source.DEFAULT:
         entry += f", the default ({DEFAULT_SETTING}),"
         step = f": create {_config_map_of(name)}, or change the setting"
     return Finding(Reason.ENTRY_MISSING, f"{entry} is in no ConfigMap of {where}{step} (there: {known})")
