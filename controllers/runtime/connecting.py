@@ -22,12 +22,12 @@ def to_any_address(connection: Any, connect: Callable[[Any], T]) -> T:
     """What *connect* (urllib3's `_new_conn`) returns for the first address of the host that answers; each gets its share."""
     host, whole_s = connection._dns_host, connection.timeout
     addresses = _addresses(connection)
-    if len(addresses) < 2 or not isinstance(whole_s, int | float):
+    if not addresses or not isinstance(whole_s, int | float):
         return connect(connection)
     ends_s = time.monotonic() + whole_s
     try:
         for index, address in enumerate(addresses):
-            connection._dns_host = address
+            connection._dns_host = address  # also of one alone: its name is not to be resolved twice
             connection.timeout = max(0.001, (ends_s - time.monotonic()) / (len(addresses) - index))
             try:
                 return connect(connection)

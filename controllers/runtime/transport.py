@@ -121,11 +121,13 @@ def _announcing_pool(pool: Any, trust: Trust) -> Any:
         return response
 
     def send(connection: Any, data: Any) -> None:
+        if connection.sock is None:
+            connection.connect()  # else http.client would, in the middle of sending: what follows is asked when it is done
         if _CURRENT.may_send is not None:
             _CURRENT.may_send()
         if _CURRENT.remaining_s is not None and _CURRENT.remaining_s() <= 0:
             raise TimeoutError  # connecting took it all: who asked has been told so, or will be
-        if connection.sock is not None and connection.sock.gettimeout() != connection.timeout:
+        if connection.sock.gettimeout() != connection.timeout:
             connection.sock.settimeout(connection.timeout)  # `read_pieces` left what was left of the last answer's time
         try:
             base.send(connection, data)

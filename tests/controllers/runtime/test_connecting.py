@@ -5,12 +5,13 @@ Real sockets on several loopback addresses; only the name's resolution is made u
 
 from __future__ import annotations
 
+import gc
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -78,14 +79,19 @@ def client(live: ThreadingHTTPServer) -> Iterator[RestClient]:
     client.close()
 
 
-def resolve(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
-    really = socket.getaddrinfo
+def resolve(monkeypatch: pytest.MonkeyPatch, *addresses: str, takes_s: float = 0.0) -> list[str]:
+    """Let HOST stand for *addresses*. What comes back grows by the name each time that it is resolved."""
+    really, asked = socket.getaddrinfo, []
 
     def found(host: Any, port: Any, *others: Any, **named: Any) -> list[Any]:
+        if host == HOST:
+            asked.append(host)
+            Event().wait(takes_s)
         hosts = addresses if host == HOST else (host,)
         return [one for each in hosts for one in really(each, port, *others, **named)]
 
     monkeypatch.setattr(socket, "getaddrinfo", found)
+    return asked
 
 
 def test_the_address_that_answers_is_found_within_the_time_of_one_request(
@@ -117,6 +123,35 @@ def test_an_address_that_refuses_costs_nothing(
     resolve(monkeypatch, "127.0.0.2", "127.0.0.1")
 
     assert client.create("/api/v1/nodes", {}, timeout_s=5.0) == {}
+
+
+def times_out(client: RestClient, path: str) -> bool:
+    """Not by pytest.raises, which keeps the error and all that its frames hold."""
+    try:
+        client.create(path, {}, timeout_s=0.1)
+    except TimedOut:
+        return True
+    return False
+
+
+def test_a_name_is_resolved_once(live: ThreadingHTTPServer, client: RestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = resolve(monkeypatch, "127.0.0.1")
+
+    client.create("/api/v1/nodes", {}, timeout_s=5.0)
+
+    assert asked == [HOST]
+
+
+def test_nothing_is_sent_when_the_name_took_all_the_time(
+    live: ThreadingHTTPServer, client: RestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolve(monkeypatch, "127.0.0.1", takes_s=0.3)
+
+    assert times_out(client, "/late")
+
+    client.create("/in-time", {}, timeout_s=5.0)
+    gc.collect()  # the error's frames hold the pool in a cycle, and urllib3 closes a pool when nobody has it
+    assert live.seen == ["/in-time"]  # type: ignore[attr-defined]
 
 
 def test_a_name_that_nobody_knows_is_told_as_that(client: RestClient) -> None:
